@@ -1,0 +1,33 @@
+# make demo: set up and run the demonstration.   make test: set up and run all tests.
+.DEFAULT_GOAL := help
+PYTHON ?= python3.11
+BIN := .venv/bin
+# Torch is installed first and by its exact pin: a looser requirement may bring gigabytes of CUDA libraries.
+TORCH := $(shell grep '^torch==' constraints.txt)
+
+help:
+	@echo "make demo    set up, then show what DropGNN does (two minutes)"
+	@echo "make test    set up, then run all tests"
+	@echo "make check   tests, format, lint and types"
+
+.venv/ready: constraints.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,check]'
+	@touch $@
+
+demo: .venv/ready
+	$(BIN)/dropgnn demo
+
+test: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal
+
+check: test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy dropgnn tests examples
+
+clean:
+	rm -rf .venv build *.egg-info
+
+.PHONY: help demo test check clean

@@ -1,0 +1,129 @@
+r"""A GNN taken apart: :math:`x_{l+1} = \mathrm{update}_l(\mathrm{conv}_l(x_l, E))`, then ``combine``.
+
+``conv`` looks at neighbours, so it belongs to one copy. ``update`` looks at one row at a time, except for norms, whose
+statistics belong to the whole batch. Engines need the two apart; encoders of ours and PyG's ``BasicGNN`` come apart,
+any other module is taken whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import torch
+from torch import Tensor
+from torch_geometric.nn import GINConv, GINEConv
+from torch_geometric.nn.models.basic_gnn import BasicGNN
+
+from dropgnn.errors import Unsupported
+from dropgnn.graph import Graph
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer.
+
+    Args:
+        conv: ``(x, edge_index, edge_attr) -> rows``, the part that looks at neighbours.
+        update: ``(rows, batch, num_graphs) -> rows``, the part behind it.
+        opaque: A module inside ``conv`` that may hold norms of its own; ``None`` where ``conv`` surely has none.
+    """
+
+    conv: Callable[[Tensor, Tensor, Tensor | None], Tensor]
+    update: Callable[[Tensor, Tensor, int], Tensor]
+    opaque: torch.nn.Module | None = None
+
+
+@runtime_checkable
+class Layered(Protocol):
+    """A GNN that comes apart into layers."""
+
+    def layers(self) -> Sequence[Layer]:
+        """The layers in order."""
+
+    def combine(self, xs: Sequence[Tensor]) -> Tensor:
+        """The embedding from the input rows ``xs[0]`` and the output rows of every layer."""
+
+    def check_edge_attr(self, given: bool) -> None:
+        """Raise where edge features are given but not used, or needed but not given."""
+
+
+def as_layered(encoder: torch.nn.Module) -> Layered | None:
+    """``encoder`` taken apart, or ``None`` where we cannot look into it."""
+    if isinstance(encoder, BasicGNN):
+        return LayeredBasicGNN(encoder)
+    return encoder if isinstance(encoder, Layered) else None
+
+
+def walk(layered: Layered, graph: Graph, silenced: Tensor | None) -> Tensor:
+    """All layers in turn; ``silenced`` rows are zeroed after each."""
+    x, xs = graph.x, [graph.x]
+    for layer in layered.layers():
+        x = layer.update(layer.conv(x, graph.edge_index, graph.edge_attr), graph.batch, graph.num_graphs)
+        x = silence(x, silenced)
+        xs.append(x)
+    return layered.combine(xs)
+
+
+def silence(x: Tensor, silenced: Tensor | None) -> Tensor:
+    return x if silenced is None else x.masked_fill(silenced.unsqueeze(1), 0.0)
+
+
+def split_gin(conv: GINConv | GINEConv) -> tuple[Callable[[Tensor, Tensor, Tensor | None], Tensor], torch.nn.Module]:
+    r"""GIN's layer as :math:`(1 + \varepsilon) x + \sum_j x_j` and the MLP behind it, which holds a batch norm."""
+    edges_count = isinstance(conv, GINEConv)
+
+    def gather(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+        extra = {"edge_attr": edge_attr} if edges_count else {}
+        return conv.propagate(edge_index, x=(x, x), size=(x.size(0), x.size(0)), **extra) + (1 + conv.eps) * x
+
+    return gather, conv.nn
+
+
+class LayeredBasicGNN:
+    """PyG's ``BasicGNN`` (GIN, GCN, GraphSAGE, GAT, PNA, EdgeCNN) taken apart, as its own ``forward`` runs it."""
+
+    def __init__(self, model: BasicGNN) -> None:
+        self.model = model
+
+    def layers(self) -> Sequence[Layer]:
+        return [self._layer(number) for number in range(self.model.num_layers)]
+
+    def _layer(self, number: int) -> Layer:
+        model, module = self.model, self.model.convs[number]
+        if type(module) in (GINConv, GINEConv):
+            conv, behind, opaque = *split_gin(module), None
+        else:
+            conv, behind, opaque = self._whole(module), torch.nn.Identity(), module
+        last_is_bare = number == model.num_layers - 1 and model.jk_mode is None
+
+        def update(x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+            x = behind(x)
+            if last_is_bare:
+                return x
+            if model.act is not None and model.act_first:
+                x = model.act(x)
+            norm = model.norms[number]
+            x = norm(x, batch, num_graphs) if model.supports_norm_batch else norm(x)
+            if model.act is not None and not model.act_first:
+                x = model.act(x)
+            return model.dropout(x)
+
+        return Layer(conv, update, opaque)
+
+    def _whole(self, module: torch.nn.Module) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
+        if self.model.supports_edge_attr:
+            return lambda x, edge_index, edge_attr: module(x, edge_index, edge_attr=edge_attr)
+        return lambda x, edge_index, edge_attr: module(x, edge_index)
+
+    def combine(self, xs: Sequence[Tensor]) -> Tensor:
+        x = self.model.jk(list(xs[1:])) if hasattr(self.model, "jk") else xs[-1]
+        return self.model.lin(x) if hasattr(self.model, "lin") else x
+
+    def check_edge_attr(self, given: bool) -> None:
+        name = type(self.model).__name__
+        if given and not self.model.supports_edge_attr:
+            raise Unsupported(f"{name} would ignore edge_attr; use GINE, GAT or PNA with edge_dim, or leave it out")
+        if given and any(getattr(conv, "edge_dim", None) is None for conv in self.model.convs):
+            raise Unsupported(f"{name} was built without edge_dim and would ignore edge_attr; pass edge_dim to {name}")

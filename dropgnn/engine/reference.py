@@ -1,0 +1,88 @@
+"""Engine ``reference``: a plain loop over copies, layer by layer. The definition, slow and obvious."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dropgnn.engine.batched import check_norms, check_rows, needs_layers
+from dropgnn.engine.copies import Embedded
+from dropgnn.engine.layers import Layered, as_layered, silence
+from dropgnn.engine.norm import row_weights, takes_batch_statistics
+from dropgnn.engine.whole import call_whole
+from dropgnn.errors import Unsupported
+from dropgnn.graph import Graph
+from dropgnn.runs.modes import Mode, Perturbed
+from dropgnn.runs.runs import Runs
+
+
+def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> Embedded:
+    """Run ``encoder`` on every copy, one copy after the other. Arguments as for ``batched``."""
+    seen, owners = [], []
+    for copy, number in enumerate(runs.graph.tolist()):
+        alone, nodes = _component(graph, number)
+        perturbed = mode(alone, _dropped(runs, copy))
+        seen.append(perturbed)
+        owners.append(nodes[perturbed.rows])
+    if not seen:
+        empty = torch.empty(0, dtype=torch.long, device=graph.batch.device)
+        return Embedded(graph.x[:0], empty, empty)
+
+    layered = None if pooled else as_layered(encoder)
+    check_norms(encoder, runs)
+    if layered is not None:
+        outs = _layer_by_layer(layered, seen, runs)
+    elif any(perturbed.silenced is not None for perturbed in seen):
+        raise needs_layers(encoder)
+    else:
+        _refuse_batch_statistics(encoder)
+        outs = [call_whole(encoder, perturbed.graph) for perturbed in seen]
+
+    for out, nodes in zip(outs, owners, strict=True):
+        check_rows(out.size(0), 1 if pooled else nodes.numel(), pooled)
+    copy_of_row = torch.tensor([copy for copy, out in enumerate(outs) for _ in out], dtype=torch.long)
+    copy_of_row = copy_of_row.to(graph.batch.device)
+    return Embedded(torch.cat(outs), runs.graph if pooled else torch.cat(owners), copy_of_row)
+
+
+def _layer_by_layer(layered: Layered, seen: list[Perturbed], runs: Runs) -> list[Tensor]:
+    """``conv`` on each copy by itself; ``update`` on the rows of all copies, since batch norm looks at all of them."""
+    sizes = [perturbed.graph.num_nodes for perturbed in seen]
+    copy = torch.repeat_interleave(torch.arange(len(seen)), torch.tensor(sizes)).to(runs.weight.device)
+    xs = [[perturbed.graph.x] for perturbed in seen]
+    for layer in layered.layers():
+        if layer.opaque is not None:
+            _refuse_batch_statistics(layer.opaque)
+        gathered = [
+            layer.conv(x[-1], perturbed.graph.edge_index, perturbed.graph.edge_attr)
+            for x, perturbed in zip(xs, seen, strict=True)
+        ]
+        with row_weights(None if runs.equally_weighted else runs.weight[copy]):
+            updated = layer.update(torch.cat(gathered), copy, len(seen))
+        for x, perturbed, rows in zip(xs, seen, updated.split(sizes), strict=True):
+            x.append(silence(rows, perturbed.silenced))
+    return [layered.combine(x) for x in xs]
+
+
+def _component(graph: Graph, number: int) -> tuple[Graph, Tensor]:
+    """One graph of the batch by itself, and its nodes."""
+    nodes = (graph.batch == number).nonzero().squeeze(1)
+    edges = (graph.batch[graph.edge_index[0]] == number).nonzero().squeeze(1)
+    first = nodes[0] if nodes.numel() else 0
+    attr = None if graph.edge_attr is None else graph.edge_attr[edges]
+    return Graph.of(graph.x[nodes], graph.edge_index[:, edges] - first, attr), nodes
+
+
+def _dropped(runs: Runs, copy: int) -> Tensor:
+    size = int(runs.items_per_graph[runs.graph[copy]])
+    mask = torch.zeros(size, dtype=torch.bool, device=runs.graph.device)
+    mask[runs.dropped[1][runs.dropped[0] == copy]] = True
+    return mask
+
+
+def _refuse_batch_statistics(module: torch.nn.Module) -> None:
+    if takes_batch_statistics(module):
+        raise Unsupported(
+            f"engine 'reference' would take the batch statistics inside {type(module).__name__} copy by copy while "
+            "training; use engine='batched'"
+        )

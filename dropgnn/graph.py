@@ -1,0 +1,175 @@
+"""The graphs of a batch as one value, checked once at the door.
+
+Everything behind the door (samplers, modes, engines) may rely on what is promised here. A batch of graphs is itself
+a graph, only disconnected; so is a batch of perturbed copies, which is why :class:`Graph` serves for both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from dropgnn.errors import InvalidArgument
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A batch of graphs.
+
+    Args:
+        x: Node features.
+        edge_index: Edges, from the sender ``edge_index[0]`` to the receiver ``edge_index[1]``.
+        edge_attr: Edge features, or ``None``.
+        batch: The graph each node belongs to, non-decreasing.
+        num_graphs: The number of graphs; trailing graphs may have no node.
+
+    Shapes:
+        x ``[N, F]``, edge_index ``[2, E]``, edge_attr ``[E, D]``, batch ``[N]``.
+    """
+
+    x: Tensor
+    edge_index: Tensor
+    edge_attr: Tensor | None
+    batch: Tensor
+    num_graphs: int
+
+    @classmethod
+    def of(
+        cls,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        num_graphs: int | None = None,
+    ) -> Graph:
+        """Check every promise and build the value; without ``batch`` all nodes form one graph."""
+        _check_features(x)
+        _check_edges(edge_index, x)
+        if edge_attr is not None:
+            _check_rows("edge_attr", edge_attr, edge_index.size(1), "edge")
+        if batch is None:
+            batch = x.new_zeros(x.size(0), dtype=torch.long)
+            num_graphs = 1 if num_graphs is None else num_graphs
+        num_graphs = _check_batch(batch, x, edge_index, num_graphs)
+        return cls(x, edge_index, edge_attr, batch, num_graphs)
+
+    @property
+    def num_nodes(self) -> int:
+        return self.x.size(0)
+
+    @cached_property
+    def nodes_per_graph(self) -> Tensor:
+        """Shape ``[G]``."""
+        return torch.bincount(self.batch, minlength=self.num_graphs)
+
+    @cached_property
+    def links(self) -> Links:
+        """The undirected edges: all edges between the same two nodes, in either direction, are one link."""
+        low, high = self.edge_index.min(dim=0).values, self.edge_index.max(dim=0).values
+        keys, of_edge = torch.unique(low * max(self.num_nodes, 1) + high, return_inverse=True)
+        graph = self.batch[torch.div(keys, max(self.num_nodes, 1), rounding_mode="floor")]
+        return Links(of_edge, torch.bincount(graph, minlength=self.num_graphs))
+
+    def items_per_graph(self, items: str) -> Tensor:
+        """How many nodes or links each graph has, shape ``[G]``."""
+        return self.nodes_per_graph if items == "nodes" else self.links.per_graph
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Undirected edges, numbered graph by graph.
+
+    Shapes:
+        of_edge ``[E]``: the link of each directed edge; per_graph ``[G]``: how many links each graph has.
+    """
+
+    of_edge: Tensor
+    per_graph: Tensor
+
+
+def offsets(sizes: Tensor) -> Tensor:
+    """Where each of consecutive blocks begins.
+
+    >>> offsets(torch.tensor([3, 0, 2]))
+    tensor([0, 3, 3])
+    """
+    return sizes.cumsum(0) - sizes
+
+
+def enumerate_blocks(starts: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
+    """Lay blocks ``start, start + 1, ..., start + size - 1`` end to end; also say which block each entry came from.
+
+    >>> enumerate_blocks(torch.tensor([5, 0]), torch.tensor([2, 3]))
+    (tensor([5, 6, 0, 1, 2]), tensor([0, 0, 1, 1, 1]))
+    """
+    block = torch.repeat_interleave(torch.arange(sizes.numel(), device=sizes.device), sizes)
+    position = torch.arange(block.numel(), device=sizes.device) - offsets(sizes)[block]
+    return starts[block] + position, block
+
+
+def _check_rows(name: str, value: Tensor, rows: int, what: str) -> None:
+    if not isinstance(value, Tensor) or value.dim() != 2 or value.size(0) != rows:
+        shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+        raise InvalidArgument(
+            name, f"must be a matrix with one row per {what}, here [{rows}, features]", got=shape,
+            hint=f"for a single feature per {what} use {name}.unsqueeze(1)",
+        )  # fmt: skip
+    if value.is_floating_point() and not bool(torch.isfinite(value).all()):
+        row = int((~torch.isfinite(value)).any(dim=1).nonzero()[0])
+        raise InvalidArgument(
+            name, "must be finite", got=f"NaN or infinity in row {row}", hint="clean or impute the features first"
+        )
+
+
+def _check_features(x: Tensor) -> None:
+    if not isinstance(x, Tensor):
+        raise InvalidArgument("x", "must be a tensor of node features [N, F]", got=type(x).__name__)
+    _check_rows("x", x, x.size(0) if x.dim() else 0, "node")
+    if x.is_complex() or x.dtype == torch.bool:
+        raise InvalidArgument("x", "must hold real numbers", got=x.dtype, hint="convert with x.float()")
+
+
+def _check_edges(edge_index: Tensor, x: Tensor) -> None:
+    if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.size(0) != 2:
+        shape = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
+        raise InvalidArgument(
+            "edge_index", "must be a tensor of shape [2, E]", got=shape,
+            hint="for graphs without edges pass torch.empty(2, 0, dtype=torch.long)",
+        )  # fmt: skip
+    if edge_index.dtype != torch.long:
+        raise InvalidArgument(
+            "edge_index", "must have dtype torch.long", got=edge_index.dtype, hint="convert with edge_index.long()"
+        )
+    if edge_index.device != x.device:
+        raise InvalidArgument("edge_index", f"must be on the device of x, {x.device}", got=edge_index.device)
+    if edge_index.numel():
+        low, high = int(edge_index.min()), int(edge_index.max())
+        if low < 0 or high >= x.size(0):
+            raise InvalidArgument(
+                "edge_index", f"must point at the {x.size(0)} rows of x, 0 to {x.size(0) - 1}",
+                got=low if low < 0 else high, hint="give every node a row in x, isolated ones too",
+            )  # fmt: skip
+
+
+def _check_batch(batch: Tensor, x: Tensor, edge_index: Tensor, num_graphs: int | None) -> int:
+    if not isinstance(batch, Tensor) or batch.shape != x.shape[:1] or batch.dtype != torch.long:
+        got = f"{batch.dtype} of shape {tuple(batch.shape)}" if isinstance(batch, Tensor) else type(batch).__name__
+        raise InvalidArgument("batch", f"must be a torch.long tensor with one entry per node, here [{x.size(0)}]", got=got)
+    if batch.numel() and (int(batch[0]) < 0 or bool((batch[1:] < batch[:-1]).any())):
+        raise InvalidArgument(
+            "batch", "must be non-negative and non-decreasing", got=batch.tolist()[:10],
+            hint="keep the nodes of a graph together, as torch_geometric.data.Batch does",
+        )  # fmt: skip
+    needed = int(batch[-1]) + 1 if batch.numel() else 0
+    if num_graphs is None:
+        num_graphs = needed
+    if num_graphs < needed:
+        raise InvalidArgument("num_graphs", f"must be at least {needed}, by the entries of batch", got=num_graphs)
+    crossing = batch[edge_index[0]] != batch[edge_index[1]]
+    if bool(crossing.any()):
+        edge = edge_index[:, crossing][:, 0].tolist()
+        raise InvalidArgument("edge_index", "must join nodes of one graph", got=f"edge {edge} between two graphs")
+    return num_graphs

@@ -1,0 +1,14 @@
+"""The model around any GNN, and the pieces it is made of."""
+
+from dropgnn.engine.norm import WeightedBatchNorm
+from dropgnn.nn.aggregate import AGGREGATORS, Aggregator, Max, Mean, Sum, TransformSum
+from dropgnn.nn.encoder import Encoder
+from dropgnn.nn.gin import GIN, GINE
+from dropgnn.nn.heads import LayerReadout, Pooled, Set2SetReadout
+from dropgnn.nn.model import DropGNN
+from dropgnn.nn.outcome import Outcome
+
+__all__ = [
+    "AGGREGATORS", "GIN", "GINE", "Aggregator", "DropGNN", "Encoder", "LayerReadout", "Max", "Mean", "Outcome", "Pooled",
+    "Set2SetReadout", "Sum", "TransformSum", "WeightedBatchNorm",
+]  # fmt: skip

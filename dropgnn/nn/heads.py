@@ -1,0 +1,90 @@
+"""Heads turn embeddings into predictions, for nodes or, with ``batch``, for whole graphs.
+
+A head is called as ``head(x)`` for one prediction per row, or as ``head(x, batch, num_graphs)`` where its ``forward``
+has a ``batch``: one prediction per graph. Any module of that form is a head. The same head form serves as auxiliary
+head on each single run; a copy is a graph then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch_geometric.nn import Set2Set, global_add_pool, global_max_pool, global_mean_pool
+
+from dropgnn.errors import InvalidArgument
+from dropgnn.registry import Registry
+
+POOLS = Registry[Callable[..., Tensor]](
+    "pool", {"sum": global_add_pool, "mean": global_mean_pool, "max": global_max_pool}
+)
+
+
+class LayerReadout(torch.nn.Module):
+    r"""GIN's readout for nodes: a linear map per layer, summed, :math:`\sum_l W_l x^{(l)} + b_l`.
+
+    Args:
+        channels: Width of each layer's slice of the embedding; ``GIN.channels``.
+        out_channels: Classes or targets.
+        dropout: Probability of ordinary feature dropout behind each linear map, while training.
+
+    Shapes:
+        x ``[N, sum(channels)]`` to ``[N, out_channels]``.
+    """
+
+    def __init__(self, channels: Sequence[int], out_channels: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.channels = tuple(channels)
+        self.linears = torch.nn.ModuleList(torch.nn.Linear(width, out_channels) for width in self.channels)
+        self.dropout = torch.nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(1) != sum(self.channels):
+            raise InvalidArgument(
+                "x", f"must have {sum(self.channels)} features, the sum of channels {self.channels}", got=x.size(1)
+            )
+        parts = zip(self.linears, x.split(self.channels, dim=1), strict=True)
+        return torch.stack([self.dropout(linear(part)) for linear, part in parts]).sum(dim=0)
+
+
+class Pooled(torch.nn.Module):
+    """Pool the nodes of each graph, then apply a head for rows; with :class:`LayerReadout`, GIN's graph readout.
+
+    Args:
+        head: What to do with the pooled rows.
+        pool: ``"sum"``, ``"mean"`` or ``"max"``.
+
+    Shapes:
+        x ``[N, F]``, batch ``[N]`` to ``[G, out_channels]``.
+
+    >>> head = Pooled(torch.nn.Linear(4, 2), pool="mean")
+    >>> head(torch.ones(3, 4), torch.tensor([0, 0, 2]), num_graphs=3).shape
+    torch.Size([3, 2])
+    """
+
+    def __init__(self, head: torch.nn.Module, *, pool: str = "sum") -> None:
+        super().__init__()
+        self.head, self.pool = head, pool
+        self._reduce = POOLS[pool]
+
+    def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        return self.head(self._reduce(x, batch, num_graphs))
+
+
+class Set2SetReadout(torch.nn.Module):
+    """Set2Set (Vinyals et al., ICLR 2016) over the nodes of each graph, then a head for rows of twice the width.
+
+    Args:
+        in_channels: Width of the rows.
+        head: What to do with the ``2 * in_channels`` pooled features.
+        steps: Processing steps; the QM9 experiments use 3.
+    """
+
+    def __init__(self, in_channels: int, head: torch.nn.Module, *, steps: int = 3) -> None:
+        super().__init__()
+        self.set2set = Set2Set(in_channels, processing_steps=steps)
+        self.head = head
+
+    def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        return self.head(self.set2set(x, batch, dim_size=num_graphs))

@@ -1,0 +1,38 @@
+"""Names for interchangeable pieces, so that ``mode="zero"`` and ``mode=ZeroInputs()`` mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from dropgnn.errors import InvalidArgument
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """The members of one family by name.
+
+    >>> colours = Registry("colour", {"red": 1, "blue": 2})
+    >>> colours["red"], list(colours)
+    (1, ['red', 'blue'])
+    >>> colours["green"]
+    Traceback (most recent call last):
+    ...
+    dropgnn.errors.InvalidArgument: 'colour' must be one of red, blue (got 'green')
+    """
+
+    def __init__(self, family: str, members: dict[str, T]) -> None:
+        self.family = family
+        self._members = dict(members)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._members:
+            raise InvalidArgument(self.family, f"must be one of {', '.join(self)}", got=repr(name))
+        return self._members[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def items(self) -> Iterator[tuple[str, T]]:
+        return iter(self._members.items())

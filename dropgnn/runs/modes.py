@@ -1,0 +1,108 @@
+r"""Modes: what dropping does to a graph, :math:`\mathrm{mode}(G, S)`.
+
+A mode is called with a graph and a mask of dropped items. It never looks at copies: a batch of copies is a graph too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from dropgnn.errors import InvalidArgument
+from dropgnn.graph import Graph
+from dropgnn.registry import Registry
+
+
+class Perturbed(NamedTuple):
+    """What is left of a graph after dropping.
+
+    Shapes:
+        rows ``[N']``: which rows of the graph before dropping the rows of ``graph`` are;
+        silenced ``[N']``: rows to be zeroed after every layer too, or ``None``.
+    """
+
+    graph: Graph
+    rows: Tensor
+    silenced: Tensor | None = None
+
+
+class Mode(ABC):
+    """What dropping does."""
+
+    items: str = "nodes"
+
+    @abstractmethod
+    def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        """Perturb ``graph``; ``dropped`` is a mask over its nodes, or over its links where ``items`` says so."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class ZeroInputs(Mode):
+    """Set the input features of dropped nodes to zero. What the paper's experiments do."""
+
+    def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        return Perturbed(replace(graph, x=_zeroed(graph.x, dropped)), _all_rows(graph))
+
+
+class ZeroLayers(Mode):
+    """Set the rows of dropped nodes to zero before and after every layer."""
+
+    def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        return Perturbed(replace(graph, x=_zeroed(graph.x, dropped)), _all_rows(graph), dropped)
+
+
+class RemoveNodes(Mode):
+    """Take dropped nodes and their edges out of the graph. The paper's definition; a removed node has no embedding."""
+
+    def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        rows = (~dropped).nonzero().squeeze(1)
+        renumber = (~dropped).cumsum(0) - 1
+        kept = _without_edges(graph, dropped[graph.edge_index].any(dim=0))
+        left = replace(kept, x=graph.x[rows], edge_index=renumber[kept.edge_index], batch=graph.batch[rows])
+        return Perturbed(left, rows)
+
+
+class DropEdges(Mode):
+    """Take dropped links out of the graph, both directions together."""
+
+    items = "links"
+
+    def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        return Perturbed(_without_edges(graph, dropped[graph.links.of_edge]), _all_rows(graph))
+
+
+class ReceiveOnly(Mode):
+    """Dropped nodes hear but do not speak: their outgoing edges vanish, a self-loop included."""
+
+    def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        return Perturbed(_without_edges(graph, dropped[graph.edge_index[0]]), _all_rows(graph))
+
+
+MODES = Registry[type[Mode]](
+    "mode",
+    {"zero": ZeroInputs, "zero-layers": ZeroLayers, "remove": RemoveNodes, "edges": DropEdges, "receive-only": ReceiveOnly},
+)
+
+
+def _all_rows(graph: Graph) -> Tensor:
+    return torch.arange(graph.num_nodes, device=graph.batch.device)
+
+
+def _zeroed(x: Tensor, dropped: Tensor) -> Tensor:
+    if not x.is_floating_point():
+        raise InvalidArgument(
+            "x", "must be floating point where dropping means zeroing, since 0 is a category of its own", got=x.dtype,
+            hint="embed or one-hot the features first, or use mode='remove'",
+        )  # fmt: skip
+    return x.masked_fill(dropped.unsqueeze(1), 0.0)
+
+
+def _without_edges(graph: Graph, gone: Tensor) -> Graph:
+    attr = graph.edge_attr
+    return replace(graph, edge_index=graph.edge_index[:, ~gone], edge_attr=None if attr is None else attr[~gone])

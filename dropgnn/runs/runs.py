@@ -1,0 +1,218 @@
+"""``Runs``: which nodes are dropped in which copy of which graph. The value all pieces share.
+
+Samplers draw it, engines execute it, aggregators read its weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from dropgnn.errors import InvalidArgument
+from dropgnn.graph import offsets
+
+ITEMS = ("nodes", "links")
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """How much a copy counts for a node, where that is not the same for all nodes of a graph.
+
+    A pair that is not listed counts nothing. The weights of one node sum to 1.
+
+    Shapes:
+        nodes_per_graph ``[G]``; node, copy, weight ``[K]`` each, sorted by node, then by copy.
+    """
+
+    nodes_per_graph: Tensor
+    node: Tensor
+    copy: Tensor
+    weight: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Perturbed copies of graphs. Copies belong to graphs, so graphs may have different numbers of them.
+
+    Args:
+        items: What is dropped, ``"nodes"`` or ``"links"`` (undirected edges).
+        items_per_graph: How many of them each graph has.
+        graph: The graph each copy is a copy of, non-decreasing.
+        weight: How much each copy counts; the copies of one graph sum to 1.
+        dropped: Pairs (copy, item), the item counted within its graph, sorted by copy, then by item.
+        shares: Weights per node and copy instead of per copy, for runs of scope ``neighborhood``.
+
+    Shapes:
+        items_per_graph ``[G]``, graph ``[C]``, weight ``[C]`` (float64), dropped ``[2, D]``.
+
+    >>> print(Runs.of([[(), (1,)], [(0, 2)]], items_per_graph=[2, 3]))
+    3 copies of 2 graphs, 3 nodes dropped
+      graph 0: nothing (0.5), {1} (0.5)
+      graph 1: {0, 2} (1)
+    """
+
+    items: str
+    items_per_graph: Tensor
+    graph: Tensor
+    weight: Tensor
+    dropped: Tensor
+    shares: Shares | None = None
+
+    @classmethod
+    def of(
+        cls,
+        dropped: Sequence[Sequence[Sequence[int]]],
+        items_per_graph: Sequence[int],
+        *,
+        items: str = "nodes",
+        weight: Sequence[Sequence[float]] | None = None,
+    ) -> Runs:
+        """Runs written down by hand: for each graph its copies, for each copy the dropped items.
+
+        Without ``weight`` the copies of a graph count alike.
+        """
+        if items not in ITEMS:
+            raise InvalidArgument("items", f"must be one of {', '.join(ITEMS)}", got=repr(items))
+        if len(dropped) != len(items_per_graph):
+            raise InvalidArgument("dropped", f"must list {len(items_per_graph)} graphs", got=len(dropped))
+        for graph, copies in enumerate(dropped):
+            if not copies:
+                raise InvalidArgument("dropped", "must give every graph a copy", got=f"none for graph {graph}")
+        sizes = torch.tensor([len(copies) for copies in dropped], dtype=torch.long)
+        flat = [sorted(set(items)) for copies in dropped for items in copies]
+        pairs = [(copy, item) for copy, items in enumerate(flat) for item in items]
+        weights = [1.0 / len(copies) for copies in dropped for _ in copies]
+        if weight is not None:
+            weights = [w for copies in weight for w in copies]
+        runs = cls(
+            items,
+            torch.tensor(list(items_per_graph), dtype=torch.long),
+            torch.repeat_interleave(torch.arange(len(dropped)), sizes),
+            torch.tensor(weights, dtype=torch.float64),
+            torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).t(),
+        )
+        runs.check()
+        return runs
+
+    def check(self) -> None:
+        """Raise unless this is what a ``Runs`` promises to be. For runs that a user hands us."""
+        copy, item = self.dropped
+        if item.numel() and bool(((item < 0) | (item >= self.items_per_graph[self.graph[copy]])).any()):
+            raise InvalidArgument("dropped", f"must name {self.items} of their graph", got=item.tolist()[:10])
+        if self.weight.shape != self.graph.shape or bool((self.weight < 0).any()):
+            raise InvalidArgument("weight", f"must be {self.num_copies} non-negative numbers", got=self.weight.tolist()[:10])
+        total = torch.zeros(self.num_graphs, dtype=self.weight.dtype, device=self.weight.device)
+        total.index_add_(0, self.graph, self.weight)
+        if bool(((total - 1).abs() > 1e-9).any()):
+            raise InvalidArgument("weight", "must sum to 1 over the copies of each graph", got=total.tolist()[:10])
+
+    @property
+    def num_graphs(self) -> int:
+        return self.items_per_graph.numel()
+
+    @property
+    def num_copies(self) -> int:
+        return self.graph.numel()
+
+    @cached_property
+    def copies_per_graph(self) -> Tensor:
+        """Shape ``[G]``."""
+        return torch.bincount(self.graph, minlength=self.num_graphs)
+
+    @cached_property
+    def equally_weighted(self) -> bool:
+        """Whether every copy in the batch counts the same."""
+        return self.weight.numel() < 2 or bool((self.weight == self.weight[0]).all())
+
+    def mask(self) -> Tensor:
+        """The items of all copies laid end to end, ``True`` where dropped."""
+        starts = offsets(self.items_per_graph[self.graph])
+        mask = torch.zeros(int(self.items_per_graph[self.graph].sum()), dtype=torch.bool, device=self.graph.device)
+        mask[starts[self.dropped[0]] + self.dropped[1]] = True
+        return mask
+
+    def row_weights(self, node: Tensor, copy: Tensor) -> Tensor:
+        """How much copy ``copy[i]`` counts for node ``node[i]`` (counted over the batch), shape of ``node``."""
+        if self.shares is None:
+            return self.weight[copy]
+        keys = self.shares.node * self.num_copies + self.shares.copy  # sorted, as promised
+        wanted = node * self.num_copies + copy
+        at = torch.searchsorted(keys, wanted).clamp(max=max(keys.numel() - 1, 0))
+        found = keys[at] == wanted if keys.numel() else torch.zeros_like(wanted, dtype=torch.bool)
+        return torch.where(found, self.shares.weight[at], torch.zeros_like(wanted, dtype=self.weight.dtype))
+
+    def copies_averaged(self, nodes_per_graph: Tensor) -> Tensor:
+        """r of each node: over how many copies of positive weight it averages, dropped or not, shape ``[N]``."""
+        if self.shares is not None:
+            counts = torch.zeros(int(nodes_per_graph.sum()), dtype=torch.long, device=self.graph.device)
+            return counts.index_add_(0, self.shares.node, (self.shares.weight > 0).long())
+        positive = torch.bincount(self.graph[self.weight > 0], minlength=self.num_graphs)
+        return torch.repeat_interleave(positive, nodes_per_graph)
+
+    def split(self, copies: int) -> Iterator[Runs]:
+        """The same runs in parts of at most ``copies`` copies per graph; weights stay as they are."""
+        position = torch.arange(self.num_copies, device=self.graph.device) - offsets(self.copies_per_graph)[self.graph]
+        part = torch.div(position, copies, rounding_mode="floor")
+        for number in range(int(part.max()) + 1 if part.numel() else 0):
+            yield self._take(part == number)
+
+    def _take(self, keep: Tensor) -> Runs:
+        renumber = keep.cumsum(0) - 1
+        pairs = self.dropped[:, keep[self.dropped[0]]]
+        shares = self.shares
+        if shares is not None:
+            of = keep[shares.copy]
+            shares = replace(shares, node=shares.node[of], copy=renumber[shares.copy[of]], weight=shares.weight[of])
+        return replace(
+            self,
+            graph=self.graph[keep],
+            weight=self.weight[keep],
+            dropped=torch.stack([renumber[pairs[0]], pairs[1]]),
+            shares=shares,
+        )
+
+    def to(self, device: torch.device) -> Runs:
+        shares = self.shares
+        if shares is not None:
+            shares = Shares(*(getattr(shares, name).to(device) for name in Shares.__dataclass_fields__))
+        return Runs(
+            self.items,
+            self.items_per_graph.to(device),
+            self.graph.to(device),
+            self.weight.to(device),
+            self.dropped.to(device),
+            shares,
+        )
+
+    def as_sets(self) -> list[list[frozenset[int]]]:
+        """For each graph the dropped set of each of its copies."""
+        sets: list[set[int]] = [set() for _ in range(self.num_copies)]
+        for copy, item in self.dropped.t().tolist():
+            sets[copy].add(item)
+        nested: list[list[frozenset[int]]] = [[] for _ in range(self.num_graphs)]
+        for graph, items in zip(self.graph.tolist(), sets, strict=True):
+            nested[graph].append(frozenset(items))
+        return nested
+
+    def __repr__(self) -> str:
+        scope = ", weighted per node" if self.shares is not None else ""
+        return f"{self.num_copies} copies of {self.num_graphs} graphs, {self.dropped.size(1)} {self.items} dropped{scope}"
+
+    def __str__(self) -> str:
+        lines, weights = [repr(self)], iter(self.weight.tolist())
+        for graph, copies in enumerate(self.as_sets()):
+            named = [f"{_name(items)} ({next(weights):.3g})" for items in copies]
+            more = f", ... {len(named) - 8} more" if len(named) > 8 else ""
+            lines.append(f"  graph {graph}: {', '.join(named[:8])}{more}")
+            if graph == 7 and self.num_graphs > 8:
+                lines.append(f"  ... {self.num_graphs - 8} more graphs")
+                break
+        return "\n".join(lines)
+
+
+def _name(items: frozenset[int]) -> str:
+    return "{" + ", ".join(map(str, sorted(items))) + "}" if items else "nothing"

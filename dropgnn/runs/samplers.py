@@ -1,0 +1,216 @@
+r"""Samplers draw the dropped sets :math:`S_i`.
+
+A sampler is called with a :class:`~dropgnn.graph.Graph` and returns :class:`~dropgnn.runs.runs.Runs`. Randomness comes
+in as ``generator=``; where a sampler is random, its absence is an error.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from dropgnn.errors import InvalidArgument
+from dropgnn.graph import Graph, offsets
+from dropgnn.registry import Registry
+from dropgnn.runs.exhaustive import enumerate_globally, enumerate_locally
+from dropgnn.runs.runs import Runs
+from dropgnn.theory.enumerate import BUDGET
+
+Probability = float | Tensor | Callable[[Graph], Tensor]
+"""One p for all items, one per item, or a rule that gives one per item of any batch."""
+
+Count = int | Callable[[Graph], Tensor]
+"""One r for all graphs, or a rule that gives one per graph."""
+
+
+class Sampler(ABC):
+    """Draws which items are dropped in which copy."""
+
+    random: bool
+
+    @abstractmethod
+    def __call__(self, graph: Graph, *, items: str = "nodes", generator: torch.Generator | None = None) -> Runs:
+        """Draw runs for every graph of the batch, dropping its ``"nodes"`` or its ``"links"``."""
+
+
+class _RandomRuns(Sampler):
+    """r copies of each graph, each with weight 1/r."""
+
+    random = True
+
+    def __init__(self, p: Probability, r: Count) -> None:
+        self.p = _checked_p(p)
+        self.r = _checked_r(r)
+
+    def __call__(self, graph: Graph, *, items: str = "nodes", generator: torch.Generator | None = None) -> Runs:
+        if generator is None:
+            raise InvalidArgument(
+                "generator", f"is needed: {type(self).__name__} draws at random", got=None,
+                hint="pass generator=torch.Generator().manual_seed(0) to the call or to DropGNN(...)",
+            )  # fmt: skip
+        sizes = graph.items_per_graph(items)
+        graph_of_item = torch.repeat_interleave(torch.arange(graph.num_graphs, device=sizes.device), sizes)
+        p, r = _per_item(self.p, graph, sizes), _per_graph(self.r, graph)
+        most = int(r.max()) if r.numel() else 0
+        chosen = self._choose(p.to(generator.device), r[graph_of_item].to(generator.device), most, generator)
+        item, run = chosen.to(sizes.device).nonzero(as_tuple=True)
+        copy = offsets(r)[graph_of_item[item]] + run
+        order = copy.argsort(stable=True)
+        local = item - offsets(sizes)[graph_of_item[item]]
+        return Runs(
+            items,
+            sizes,
+            torch.repeat_interleave(torch.arange(graph.num_graphs, device=sizes.device), r),
+            torch.repeat_interleave(1.0 / r.double(), r),
+            torch.stack([copy[order], local[order]]),
+        )
+
+    @abstractmethod
+    def _choose(self, p: Tensor, r: Tensor, most: int, generator: torch.Generator) -> Tensor:
+        """Whether item i is dropped in run j of its graph: p, r ``[I]`` to ``[I, most]``, false where j >= r[i]."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={_show(self.p)}, r={_show(self.r)})"
+
+
+class Bernoulli(_RandomRuns):
+    """Every item dropped with probability p, independently in each of r runs. The paper's choice.
+
+    >>> ring = Graph.of(torch.ones(3, 1), torch.tensor([[0, 1, 2], [1, 2, 0]]))
+    >>> print(Bernoulli(p=0.3, r=4)(ring, generator=torch.Generator().manual_seed(0)))
+    4 copies of 1 graphs, 4 nodes dropped
+      graph 0: {2} (0.25), {2} (0.25), {0} (0.25), {0} (0.25)
+    """
+
+    def _choose(self, p: Tensor, r: Tensor, most: int, generator: torch.Generator) -> Tensor:
+        u = _uniform(p.numel(), most, generator)
+        return (u < p.unsqueeze(1)) & _within(r, most)
+
+
+class Stratified(_RandomRuns):
+    """Every item dropped either floor(rp) or ceil(rp) times in r runs, rp times in expectation.
+
+    In a single run this looks like :class:`Bernoulli`; over the r runs no item is forgotten or dropped all the time.
+    """
+
+    def _choose(self, p: Tensor, r: Tensor, most: int, generator: torch.Generator) -> Tensor:
+        expected = p * r
+        times = expected.floor() + (_uniform(p.numel(), 1, generator).squeeze(1) < expected.frac())
+        u = _uniform(p.numel(), most, generator).masked_fill(~_within(r, most), 2.0)
+        rank = u.argsort(dim=1).argsort(dim=1)
+        return rank < times.unsqueeze(1)
+
+
+class Exhaustive(Sampler):
+    """Every dropout of up to k items, weighted by its exact probability given at most k drops. Nothing is random.
+
+    Args:
+        p: The dropout probability whose law the weights follow.
+        k: The largest number of items dropped together.
+        scope: ``"graph"``, or ``"neighborhood"``: a node then averages over the dropouts inside its own
+            neighbourhood, with the law restricted to it, which is what one wants in a large graph.
+        hops: The radius of that neighbourhood (scope ``"neighborhood"`` only).
+        budget: The largest number of dropped sets per graph.
+
+    >>> pair = Graph.of(torch.ones(2, 1), torch.tensor([[0, 1], [1, 0]]))
+    >>> print(Exhaustive(p=0.25, k=1)(pair))
+    3 copies of 1 graphs, 2 nodes dropped
+      graph 0: nothing (0.6), {0} (0.2), {1} (0.2)
+    """
+
+    random = False
+
+    def __init__(
+        self, p: Probability, k: int = 1, *, scope: str = "graph", hops: int | None = None, budget: int = BUDGET
+    ) -> None:
+        if scope not in ("graph", "neighborhood"):
+            raise InvalidArgument("scope", "must be one of graph, neighborhood", got=repr(scope))
+        if (scope == "neighborhood") != (hops is not None):
+            raise InvalidArgument(
+                "hops", "must be given with scope='neighborhood' and only then", got=hops,
+                hint="use the number of layers of the encoder",
+            )  # fmt: skip
+        if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+            raise InvalidArgument("k", "must be a whole number of at least 0", got=k)
+        if hops is not None and hops < 1:
+            raise InvalidArgument("hops", "must be at least 1", got=hops)
+        self.p = _checked_p(p)
+        self.k, self.scope, self.hops, self.budget = k, scope, hops, budget
+
+    def __call__(self, graph: Graph, *, items: str = "nodes", generator: torch.Generator | None = None) -> Runs:
+        p = _per_item(self.p, graph, graph.items_per_graph(items))
+        if bool((p >= 1).any()):
+            raise InvalidArgument("p", "must be below 1 for exhaustive runs", got=float(p.max()))
+        if self.hops is None:
+            return enumerate_globally(graph, items, p, self.k, self.budget)
+        return enumerate_locally(graph, items, p, self.k, self.hops, self.budget)
+
+    def __repr__(self) -> str:
+        where = f", scope='neighborhood', hops={self.hops}" if self.hops is not None else ""
+        return f"Exhaustive(p={_show(self.p)}, k={self.k}{where})"
+
+
+SAMPLERS = Registry("sampler", {"bernoulli": Bernoulli, "stratified": Stratified, "exhaustive": Exhaustive})
+
+
+def _uniform(rows: int, columns: int, generator: torch.Generator) -> Tensor:
+    return torch.rand(rows, columns, generator=generator, dtype=torch.float64, device=generator.device)
+
+
+def _within(r: Tensor, most: int) -> Tensor:
+    return torch.arange(most, device=r.device) < r.unsqueeze(1)
+
+
+def _checked_p(p: Probability) -> Probability:
+    if callable(p):
+        return p
+    if not isinstance(p, (int, float, Tensor)) or isinstance(p, bool):
+        raise InvalidArgument("p", "must be a number, a tensor or a rule", got=type(p).__name__)
+    values = torch.as_tensor(p, dtype=torch.float64)
+    if not bool(((values >= 0) & (values <= 1)).all()):
+        wrong = values[~((values >= 0) & (values <= 1))].flatten()[0].item()
+        raise InvalidArgument("p", "must lie in [0, 1]", got=wrong, hint="RunPlan.of(graphs, hops=...).p is a good choice")
+    return p
+
+
+def _checked_r(r: Count) -> Count:
+    if callable(r):
+        return r
+    if isinstance(r, bool) or not isinstance(r, int) or r < 1:
+        raise InvalidArgument(
+            "r", "must be a whole number of at least 1", got=r, hint="RunPlan.of(graphs, hops=...).runs is a good choice"
+        )
+    return r
+
+
+def _per_item(p: Probability, graph: Graph, sizes: Tensor) -> Tensor:
+    """p of every item, shape ``[I]``, float64."""
+    number = int(sizes.sum())
+    value = torch.as_tensor(_checked_p(p(graph)) if callable(p) else p, dtype=torch.float64, device=sizes.device)
+    if value.dim() == 0:
+        return value.expand(number)
+    if value.shape != (number,):
+        raise InvalidArgument(
+            "p", f"must be one number or one per item, here [{number}]", got=tuple(value.shape),
+            hint="for batches of varying size give a rule such as plan.p_by_region",
+        )  # fmt: skip
+    return value
+
+
+def _per_graph(r: Count, graph: Graph) -> Tensor:
+    """r of every graph, shape ``[G]``."""
+    if not callable(r):
+        return torch.full((graph.num_graphs,), r, dtype=torch.long, device=graph.batch.device)
+    value = torch.as_tensor(r(graph), dtype=torch.long, device=graph.batch.device)
+    if value.shape != (graph.num_graphs,) or bool((value < 1).any()):
+        raise InvalidArgument("r", f"must give each of {graph.num_graphs} graphs at least 1 run", got=value.tolist()[:10])
+    return value
+
+
+def _show(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"<{value.numel()} values>"
+    return f"{value:.4g}" if isinstance(value, (int, float)) else getattr(value, "__name__", repr(value))

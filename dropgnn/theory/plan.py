@@ -1,0 +1,153 @@
+"""The paper's advice for given graphs, as one printable value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dropgnn.errors import InvalidArgument
+from dropgnn.theory.numbers import (
+    best_probability,
+    neighborhood_sizes,
+    runs_for_one_dropouts,
+    runs_theorem1,
+    runs_theorem2,
+    runs_to_see,
+)
+
+
+class HasEdges(Protocol):
+    """What planning needs of a graph; ``torch_geometric.data.Data`` and :class:`dropgnn.Graph` both have it."""
+
+    edge_index: Tensor
+
+    @property
+    def num_nodes(self) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Region:
+    """Nodes with neighbourhoods of similar size, and the p that suits them."""
+
+    smallest: int
+    largest: int
+    nodes: int
+    gamma: float
+
+    @property
+    def p(self) -> float:
+        return best_probability(self.gamma)
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    r"""How to choose p and r (Section 3.1), computed from the :math:`d`-hop neighbourhoods of real graphs.
+
+    .. math:: p^* = \frac{1}{1 + \gamma}, \qquad r \ge e (\gamma + 1)
+
+    Build one with :meth:`of`; ``print`` shows what it says.
+
+    >>> from torch_geometric.data import Data
+    >>> ring = torch.arange(8)
+    >>> edges = torch.stack([torch.cat([ring, ring]), torch.cat([ring.roll(1), ring.roll(-1)])])
+    >>> plan = RunPlan.of([Data(edge_index=edges, num_nodes=8)], hops=2)
+    >>> plan.gamma, plan.p, plan.runs
+    (4.0, 0.2, 14)
+
+    Args:
+        hops: The number of layers d whose neighbourhood is of interest.
+        reduce: Whether ``gamma`` is the mean or the maximum over all nodes.
+        gammas: gamma of every node of every graph.
+        graphs: The number of graphs.
+    """
+
+    hops: int
+    reduce: str
+    gammas: tuple[int, ...]
+    graphs: int
+
+    @classmethod
+    def of(cls, graphs: Iterable[HasEdges] | HasEdges, *, hops: int, reduce: str = "mean") -> RunPlan:
+        """Plan for one graph or for many, e.g. a PyG dataset."""
+        if hasattr(graphs, "edge_index"):
+            graphs = [graphs]  # type: ignore[list-item]
+        graphs = list(graphs)  # type: ignore[arg-type]
+        if reduce not in ("mean", "max"):
+            raise InvalidArgument("reduce", "must be one of mean, max", got=repr(reduce))
+        gammas = [sizes_of(graph, hops) for graph in graphs]
+        if not gammas or not sum(map(len, gammas)):
+            raise InvalidArgument("graphs", "must have at least one node", got=f"{len(gammas)} graphs without nodes")
+        return cls(hops, reduce, tuple(np.concatenate(gammas).tolist()), len(graphs))
+
+    @property
+    def nodes(self) -> int:
+        return len(self.gammas)
+
+    @property
+    def gamma(self) -> float:
+        return float(np.mean(self.gammas) if self.reduce == "mean" else np.max(self.gammas))
+
+    @property
+    def p(self) -> float:
+        """The dropout probability at which 1-dropouts are most frequent."""
+        return best_probability(self.gamma)
+
+    @property
+    def runs(self) -> int:
+        """Runs after which each 1-dropout is expected at least once."""
+        return runs_for_one_dropouts(self.gamma)
+
+    def runs_to_see(self, k: int) -> int:
+        """Runs after which one given k-dropout is expected once."""
+        return runs_to_see(self.gamma, k)
+
+    def theorem1(self, *, delta: float = 0.5, t: float = 100.0, all_nodes: bool = False) -> int:
+        """Runs of Theorem 1, for one node or for all nodes at once."""
+        return runs_theorem1(self.gamma, delta=delta, t=t, nodes=self.nodes if all_nodes else 1)
+
+    def theorem2(self, *, delta: float = 0.5, t: float = 100.0, all_nodes: bool = False) -> int:
+        """Runs of Theorem 2, for one node or for all nodes at once."""
+        return runs_theorem2(self.gamma, delta=delta, t=t, nodes=self.nodes if all_nodes else 1)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """Nodes grouped by neighbourhood size, each group within a factor of two, from small to large."""
+        gammas = np.array(self.gammas)
+        bands = _band(gammas)
+        return tuple(
+            Region(int(member.min()), int(member.max()), len(member), float(member.mean()))
+            for member in (gammas[bands == band] for band in np.unique(bands))
+        )
+
+    def p_by_region(self, graph: HasEdges) -> Tensor:
+        """A p for every node of ``graph``: that of its region; give it to a sampler as ``p=plan.p_by_region``.
+
+        Neighbourhoods of a size this plan has never met get the p of their own size.
+        """
+        sizes = sizes_of(graph, self.hops)
+        known = {int(_band(np.array(region.smallest))): region.p for region in self.regions}
+        chosen = [known.get(int(band), best_probability(size)) for band, size in zip(_band(sizes), sizes, strict=True)]
+        return torch.tensor(chosen, dtype=torch.float64, device=graph.edge_index.device)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.graphs} graphs, {self.nodes} nodes, {self.hops}-hop neighbourhoods: "
+            f"gamma = {self.gamma:.2f} ({self.reduce}), p* = {self.p:.4f}, r >= {self.runs}"
+        )
+
+
+def sizes_of(graph: HasEdges, hops: int) -> np.ndarray:
+    """gamma of every node of a graph with ``edge_index`` and ``num_nodes``, shape ``[N]``."""
+    if graph.num_nodes is None:
+        raise InvalidArgument("num_nodes", "must be known", got=None, hint="set data.num_nodes")
+    return neighborhood_sizes(graph.edge_index.cpu().numpy(), graph.num_nodes, hops)
+
+
+def _band(gammas: np.ndarray) -> np.ndarray:
+    """0, 1, 2-3, 4-7, 8-15, ... as consecutive integers."""
+    return np.frexp(gammas.astype(np.float64))[1]
