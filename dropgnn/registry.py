@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
 
 from dropgnn.errors import InvalidArgument
 
 T = TypeVar("T")
 
 
-class Registry(Generic[T]):
+class Registry(Mapping[str, T]):
     """The members of one family by name.
 
     >>> colours = Registry("colour", {"red": 1, "blue": 2})
@@ -34,5 +34,8 @@ class Registry(Generic[T]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
 
-    def items(self) -> Iterator[tuple[str, T]]:
-        return iter(self._members.items())
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._members

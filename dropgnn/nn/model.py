@@ -85,6 +85,7 @@ class DropGNN(torch.nn.Module):
     ) -> None:
         super().__init__()
         check_wrappable(encoder)
+        ENGINES[engine]  # an unknown name is an error now, not at the first call
         for name, value in (("sampler", sampler), ("eval_sampler", eval_sampler)):
             if value is not None and not isinstance(value, Sampler):
                 raise InvalidArgument(name, "must be a Sampler, e.g. Bernoulli(p=0.1, r=20)", got=repr(value))
@@ -92,7 +93,7 @@ class DropGNN(torch.nn.Module):
             raise InvalidArgument("sampler", "must be a Sampler, e.g. Bernoulli(p=0.1, r=20)", got=None)
         if chunk is not None and chunk < 1:
             raise InvalidArgument("chunk", "must be at least 1", got=chunk)
-        if auxiliary is not None and (pooled or _takes_batch(head)) != (pooled or _takes_batch(auxiliary)):
+        if auxiliary is not None and not pooled and _takes_batch(head) != _takes_batch(auxiliary):
             raise InvalidArgument(
                 "auxiliary", "must predict what head predicts, nodes or graphs", got=type(auxiliary).__name__
             )
@@ -101,7 +102,7 @@ class DropGNN(torch.nn.Module):
         self.mode = MODES[mode]() if isinstance(mode, str) else mode
         self.aggregator = _aggregator(aggregator, encoder) if isinstance(aggregator, str) else aggregator
         self.head, self.auxiliary = head, auxiliary
-        self.engine, self._execute = engine, ENGINES[engine]
+        self.engine = engine
         self.chunk, self.pooled, self.generator = chunk, pooled, generator
 
         layered = None if pooled else as_layered(encoder)
@@ -197,6 +198,11 @@ class DropGNN(torch.nn.Module):
             runs,
         )
 
+    @property
+    def predicts_graphs(self) -> bool:
+        """Whether there is one prediction per graph; otherwise there is one per node."""
+        return self.pooled or _takes_batch(self.head)
+
     def draw(self, graph: Graph, *, generator: torch.Generator | None = None) -> Runs:
         """Runs for a batch, from the sampler of the current mode (training or evaluation)."""
         sampler = self.sampler if self.training or self.eval_sampler is None else self.eval_sampler
@@ -217,7 +223,7 @@ class DropGNN(torch.nn.Module):
         return [self._run(graph, part) for part in runs.split(self.chunk)]
 
     def _run(self, graph: Graph, runs: Runs) -> _Part:
-        embedded = self._execute(self.encoder, self.mode, graph, runs, pooled=self.pooled)
+        embedded = ENGINES[self.engine](self.encoder, self.mode, graph, runs, pooled=self.pooled)
         if self.pooled:
             weight, num_owners = runs.weight[embedded.copy], graph.num_graphs
         else:

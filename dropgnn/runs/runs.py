@@ -160,6 +160,18 @@ class Runs:
         for number in range(int(part.max()) + 1 if part.numel() else 0):
             yield self._take(part == number)
 
+    def of_graph(self, number: int) -> Runs:
+        """The runs of one graph by themselves."""
+        taken = self._take(self.graph == number)
+        shares = taken.shares
+        if shares is not None:
+            first = int(shares.nodes_per_graph[:number].sum())
+            size = shares.nodes_per_graph[number : number + 1]
+            shares = replace(shares, nodes_per_graph=size, node=shares.node - first)
+        return replace(
+            taken, items_per_graph=self.items_per_graph[number : number + 1], graph=torch.zeros_like(taken.graph), shares=shares
+        )
+
     def _take(self, keep: Tensor) -> Runs:
         renumber = keep.cumsum(0) - 1
         pairs = self.dropped[:, keep[self.dropped[0]]]

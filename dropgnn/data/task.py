@@ -1,0 +1,43 @@
+"""What a task is: graphs with features and labels, and how the paper sets its p and r for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_geometric.data import Batch, Data
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A dataset to learn.
+
+    Args:
+        name: Its name in this package.
+        title: Its name in the paper.
+        level: What is labelled, ``"node"`` or ``"graph"``.
+        num_classes: The number of labels.
+        graphs: Graphs with ``x``, ``edge_index``, ``edge_attr`` (port numbers) and ``y``.
+        m: "The mean number of nodes in the graphs", from which the paper takes p and r.
+        layers: Layers of the paper's GIN for this task.
+        hidden: Width of the paper's GIN for this task.
+    """
+
+    name: str
+    title: str
+    level: str
+    num_classes: int
+    graphs: tuple[Data, ...]
+    m: int
+    layers: int = 4
+    hidden: int = 16
+
+    @property
+    def num_features(self) -> int:
+        return self.graphs[0].num_node_features
+
+    def batch(self) -> Batch:
+        """All graphs as one batch, which is how the synthetic tasks are trained."""
+        return Batch.from_data_list(list(self.graphs))
+
+    def __repr__(self) -> str:
+        return f"Task({self.name!r}, {len(self.graphs)} graphs)"

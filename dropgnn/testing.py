@@ -1,0 +1,139 @@
+"""Property assertions, for our tests and for yours: engines agree, node order and batch mates do not matter.
+
+Every assertion draws its runs once and compares in the dtype of the model; use float64 for tight tolerances.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from dropgnn.engine import ENGINES
+from dropgnn.errors import Unsupported
+from dropgnn.graph import Graph, offsets
+from dropgnn.nn.model import DropGNN
+from dropgnn.nn.outcome import Outcome
+from dropgnn.runs.runs import Runs
+
+TOLERANCE = 1e-9
+
+
+def assert_engines_agree(
+    model: DropGNN,
+    graph: Graph,
+    *,
+    generator: torch.Generator,
+    engines: Sequence[str] = tuple(ENGINES),
+    tolerance: float = TOLERANCE,
+) -> None:
+    """All engines give the same predictions, gradients and running statistics for the same runs."""
+    runs = model.draw(graph, generator=generator)
+    seed = generator.initial_seed()
+    expected = _observe(model, engines[0], graph, runs, seed)
+    for engine in engines[1:]:
+        observed = _observe(model, engine, graph, runs, seed)
+        for name, value in expected.items():
+            _assert_close(observed[name], value, f"{name}: {engine} against {engines[0]}", tolerance)
+
+
+def assert_node_order_irrelevant(
+    model: DropGNN, graph: Graph, *, generator: torch.Generator, tolerance: float = TOLERANCE
+) -> None:
+    """Nodes permuted inside their graphs, and their runs along with them, give the same predictions permuted."""
+    if model.mode.items != "nodes":
+        raise Unsupported("node order can be permuted along with node dropouts only")
+    runs = model.draw(graph, generator=generator)
+    order = _shuffle_within(graph.batch, generator)
+    expected, observed = _call(model, graph, runs), _call(model, *permute(graph, runs, order))
+    target = expected.prediction if model.predicts_graphs else expected.prediction[order]
+    _assert_close(observed.prediction, target, "prediction after permuting the nodes", tolerance)
+
+
+def assert_batch_mates_irrelevant(
+    model: DropGNN, graph: Graph, *, generator: torch.Generator, tolerance: float = TOLERANCE
+) -> None:
+    """In evaluation mode each graph gets the prediction alone that it gets in company, for the same runs."""
+    runs = model.draw(graph, generator=generator)
+    together = _call(model, graph, runs).prediction
+    for number in range(graph.num_graphs):
+        nodes = graph.batch == number
+        alone = _call(model, *_single(graph, runs, number)).prediction
+        mine = together[number : number + 1] if model.predicts_graphs else together[nodes]
+        _assert_close(alone, mine, f"prediction for graph {number} by itself", tolerance)
+
+
+def permute(graph: Graph, runs: Runs, order: Tensor) -> tuple[Graph, Runs]:
+    """Graph and node dropouts with node ``order[i]`` moved to place i; nodes must stay in their graphs."""
+    place = order.argsort()
+    moved = replace(graph, x=graph.x[order], edge_index=place[graph.edge_index])
+    start = offsets(runs.items_per_graph)[runs.graph[runs.dropped[0]]]
+    dropped = torch.stack([runs.dropped[0], place[runs.dropped[1] + start] - start])
+    shares = runs.shares
+    if shares is not None:
+        by_place = (place[shares.node] * runs.num_copies + shares.copy).argsort()
+        shares = replace(
+            shares, node=place[shares.node][by_place], copy=shares.copy[by_place], weight=shares.weight[by_place]
+        )
+    return moved, replace(runs, dropped=dropped, shares=shares)
+
+
+def _observe(model: DropGNN, engine: str, graph: Graph, runs: Runs, seed: int) -> dict[str, Tensor]:
+    """Everything an engine can get wrong: predictions, gradients of weights and inputs, running statistics."""
+    model = copy.deepcopy(model)
+    model.engine = engine
+    graph = replace(graph, x=graph.x.clone().requires_grad_(graph.x.is_floating_point()))
+    if graph.edge_attr is not None:
+        graph = replace(graph, edge_attr=graph.edge_attr.clone().requires_grad_(True))
+    outcome = _call(model, graph, runs)
+    _scalar(outcome, seed).backward()
+    seen = {"prediction": outcome.prediction.detach()}
+    if outcome.auxiliary is not None:
+        seen["auxiliary"] = outcome.auxiliary.detach()
+    inputs = (("gradient of x", graph.x), ("gradient of edge_attr", graph.edge_attr))
+    weights = ((f"gradient of {name}", weight) for name, weight in model.named_parameters())
+    for name, tensor in (*inputs, *weights):
+        if tensor is not None and tensor.requires_grad:
+            seen[name] = torch.zeros_like(tensor) if tensor.grad is None else tensor.grad
+    return seen | {f"buffer {name}": buffer for name, buffer in model.named_buffers()}
+
+
+def _scalar(outcome: Outcome, seed: int) -> Tensor:
+    """A random linear function of all predictions, so that no gradient vanishes by symmetry."""
+    generator = torch.Generator().manual_seed(seed)
+    total = outcome.prediction.new_zeros(())
+    for value in (outcome.prediction, outcome.auxiliary):
+        if value is not None:
+            direction = torch.randn(value.shape, generator=generator, dtype=torch.float64)
+            total = total + (value * direction.to(value)).sum()
+    return total
+
+
+def _call(model: DropGNN, graph: Graph, runs: Runs) -> Outcome:
+    return model(
+        graph.x, graph.edge_index, graph.edge_attr, graph.batch, graph.num_graphs, runs=runs, return_outcome=True
+    )
+
+
+def _single(graph: Graph, runs: Runs, number: int) -> tuple[Graph, Runs]:
+    """One graph of a batch and its runs by themselves."""
+    nodes, edges = graph.batch == number, graph.batch[graph.edge_index[0]] == number
+    first = int((graph.batch < number).sum())
+    attr = None if graph.edge_attr is None else graph.edge_attr[edges]
+    alone = Graph.of(graph.x[nodes], graph.edge_index[:, edges] - first, attr)
+    return alone, runs.of_graph(number)
+
+
+def _shuffle_within(batch: Tensor, generator: torch.Generator) -> Tensor:
+    """A random order that keeps every node in its graph."""
+    noise = torch.rand(batch.numel(), generator=generator, dtype=torch.float64).to(batch.device)
+    return (batch.double() * 2 + noise).argsort()
+
+
+def _assert_close(observed: Tensor, expected: Tensor, what: str, tolerance: float) -> None:
+    torch.testing.assert_close(
+        observed, expected, rtol=tolerance, atol=tolerance, msg=lambda text: f"{what} differs\n{text}"
+    )

@@ -1,0 +1,30 @@
+"""How the paper's text and its published code choose p, r and the auxiliary loss; they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dropgnn.registry import Registry
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One way to choose the numbers, given m, the mean number of nodes in the graphs of a dataset."""
+
+    p: Callable[[int], float]
+    r: int
+    auxiliary_share: float
+    published_features: bool
+    """Whether the random feature is drawn from 0.00 to 0.99 instead of a standard normal."""
+
+
+SYNTHETIC_RUNS = 50
+
+PRESETS = Registry[Preset](
+    "preset",
+    {
+        "paper": Preset(lambda m: 1.0 / m, SYNTHETIC_RUNS, 1.0 / 3.0, published_features=False),
+        "published": Preset(lambda m: 2.0 / (1.0 + m), SYNTHETIC_RUNS, 1.0 / 4.0, published_features=True),
+    },
+)

@@ -1,0 +1,29 @@
+"""Independent streams of randomness from one seed, and weights that do not touch the global state."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+
+
+def stream(seed: int, purpose: str) -> torch.Generator:
+    """A generator for one purpose; streams of other purposes or seeds are independent of it.
+
+    >>> a, b = stream(0, "runs"), stream(0, "features")
+    >>> bool(torch.rand(1, generator=a) == torch.rand(1, generator=b))
+    False
+    """
+    state = np.random.SeedSequence([seed, zlib.crc32(purpose.encode())]).generate_state(1, np.uint64)
+    return torch.Generator().manual_seed(int(state[0] >> np.uint64(1)))
+
+
+@contextmanager
+def seeded_weights(seed: int) -> Iterator[None]:
+    """Within this context modules initialise themselves from ``seed``; the global random state is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(stream(seed, "weights").initial_seed())
+        yield

@@ -1,0 +1,42 @@
+"""Graphs that break careless code: isolated nodes, self-loops, repeated and directed edges, batches of mixed sizes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from dropgnn import Graph
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def awkward_batch(*, features: int = 3, edge_dim: int | None = None, seed: int = 0, alike: bool = True) -> Graph:
+    """Four graphs: a triangle with a tail and an isolated last node, one node with a self-loop, a directed path with a
+    repeated edge, and a node without edges. All in float64; with ``alike``, two nodes cannot be told apart."""
+    edges = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 0), (0, 2), (2, 3), (3, 2)]  # 4 is isolated
+    edges += [(5, 5)]
+    edges += [(6, 7), (7, 8), (7, 8), (8, 6)]
+    edge_index = torch.tensor(edges).t()
+    batch = torch.tensor([0] * 5 + [1] + [2] * 3 + [3])
+    x = torch.randn(10, features, generator=generator(seed), dtype=torch.float64)
+    if alike:
+        x[1] = x[0]
+    attr = None
+    if edge_dim is not None:
+        attr = torch.randn(edge_index.size(1), edge_dim, generator=generator(seed + 1), dtype=torch.float64)
+    return Graph.of(x, edge_index, attr, batch, num_graphs=4)
+
+
+@pytest.fixture
+def data_root() -> Path:
+    """Real data, where there is some."""
+    given = os.environ.get("DROPGNN_DATA")
+    root = Path(given) if given else Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not root.is_dir():
+        pytest.skip("no real data: set DROPGNN_DATA to a folder with tu/MUTAG/MUTAG.txt")
+    return root

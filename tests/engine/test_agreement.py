@@ -1,0 +1,119 @@
+"""`reference` and `batched` mean the same, for every encoder, mode and sampler, in training and in evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch_geometric.nn as pyg
+from torch import Tensor
+
+from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Stratified
+from dropgnn.nn import LayerReadout, Pooled
+from dropgnn.runs.modes import MODES, Mode
+from dropgnn.runs.modes import Perturbed, ZeroInputs
+from dropgnn.graph import Graph
+from dropgnn.testing import assert_engines_agree
+from tests.conftest import awkward_batch, generator
+
+PNA = {"aggregators": ["mean", "max", "std"], "scalers": ["identity", "amplification"], "deg": torch.tensor([1, 3, 3, 2])}
+
+
+class OwnGNN(torch.nn.Module):
+    """A module of the user's: we cannot look into it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = pyg.SAGEConv(3, 5)
+        self.norm = torch.nn.LayerNorm(5)
+        self.out = pyg.GCNConv(5, 4)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        return self.out(self.norm(self.conv(x, edge_index)).relu(), edge_index)
+
+
+ENCODERS: dict[str, Callable[[], torch.nn.Module]] = {
+    "gin-sum": lambda: GIN(3, 4, 3),
+    "gin-mean": lambda: GIN(3, 4, 2, aggr="mean"),
+    "gin-max": lambda: GIN(3, 4, 2, aggr="max"),
+    "gine": lambda: GINE(3, 4, 2, edge_dim=2),
+    "pyg-gin": lambda: pyg.GIN(3, 4, 2, norm="batch_norm", jk="cat"),
+    "pyg-gcn": lambda: pyg.GCN(3, 4, 2, norm="batch_norm"),
+    "pyg-sage": lambda: pyg.GraphSAGE(3, 4, 3, out_channels=2, norm="batch_norm", act_first=True),
+    "pyg-gat": lambda: pyg.GAT(3, 4, 2, heads=2, edge_dim=2, jk="max"),
+    "pyg-pna": lambda: pyg.PNA(3, 4, 2, norm="graph_norm", **PNA),
+    "own": OwnGNN,
+}
+SAMPLERS = {
+    "bernoulli": Bernoulli(p=0.3, r=4),
+    "bernoulli-by-size": Bernoulli(p=0.3, r=lambda graph: graph.nodes_per_graph.clamp(min=1) + 1),
+    "stratified": Stratified(p=0.4, r=4),
+    "exhaustive-1": Exhaustive(p=0.2, k=1),
+    "exhaustive-2": Exhaustive(p=0.2, k=2),
+    "exhaustive-local": Exhaustive(p=0.2, k=2, scope="neighborhood", hops=1),
+}
+
+
+def build(encoder: str, mode: str | Mode, sampler: str, **arguments: object) -> tuple[DropGNN, Graph]:
+    torch.manual_seed(0)
+    made = ENCODERS[encoder]()
+    edge_dim = 2 if encoder in ("gine", "pyg-gat") else None
+    # PNA takes a maximum over messages; where two nodes look alike, rounding decides whose gradient it is.
+    graph = awkward_batch(edge_dim=edge_dim, alike=encoder != "pyg-pna")
+    return DropGNN(made, SAMPLERS[sampler], mode, **arguments).double(), graph
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_every_combination(encoder: str, mode: str, sampler: str, training: bool) -> None:
+    if encoder == "own" and mode == "zero-layers":
+        pytest.skip("zero-layers needs an encoder that comes apart; refused, see test_refusals")
+    model, graph = build(encoder, mode, sampler)
+    model.train(training)
+    assert_engines_agree(model, graph, generator=generator(1))
+
+
+@pytest.mark.parametrize("aggregator", ["mean", "sum", "max", "transform-sum"])
+@pytest.mark.parametrize("mode", ["zero", "remove"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("level", ["node", "graph"])
+def test_with_heads_and_auxiliary_head(aggregator: str, mode: str, sampler: str, level: str) -> None:
+    torch.manual_seed(0)
+    encoder = GIN(3, 4, 2)
+    heads = [LayerReadout(encoder.channels, 2) for _ in range(2)]
+    head, auxiliary = heads if level == "node" else [Pooled(head, pool="mean") for head in heads]
+    model = DropGNN(encoder, SAMPLERS[sampler], mode, aggregator, head, auxiliary=auxiliary).double()
+    assert_engines_agree(model, awkward_batch(), generator=generator(2))
+
+
+class _ForgetsOneDrop(ZeroInputs):
+    """A mode that is wrong, but only where the graph is large: `reference` and `batched` must notice each other."""
+
+    def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        dropped = dropped.clone()
+        dropped[20:] = False
+        return super().__call__(graph, dropped)
+
+
+def test_the_comparison_can_fail() -> None:
+    model, graph = build("gin-sum", _ForgetsOneDrop(), "bernoulli")
+    with pytest.raises(AssertionError, match=r"differs"):
+        assert_engines_agree(model, graph, generator=generator(1))
+
+
+def test_several_steps_leave_the_same_running_statistics() -> None:
+    models = [build("gin-sum", "zero", "exhaustive-1", engine=engine)[0] for engine in ("reference", "batched")]
+    graph = awkward_batch()
+    for model in models:
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(4):
+            optimizer.zero_grad()
+            model(graph.x, graph.edge_index, batch=graph.batch).square().sum().backward()
+            optimizer.step()
+    for (name, a), b in zip(models[0].state_dict().items(), models[1].state_dict().values(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-8, msg=lambda text, name=name: f"{name}: {text}")
+        if name.endswith("num_batches_tracked"):
+            assert int(a) == 4
