@@ -16,7 +16,7 @@ from torch import Tensor
 from torch_geometric.nn import GINConv, GINEConv
 from torch_geometric.nn.models.basic_gnn import BasicGNN
 
-from dropgnn.errors import Unsupported
+from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
 
 
@@ -45,8 +45,8 @@ class Layered(Protocol):
     def combine(self, xs: Sequence[Tensor]) -> Tensor:
         """The embedding from the input rows ``xs[0]`` and the output rows of every layer."""
 
-    def check_edge_attr(self, given: bool) -> None:
-        """Raise where edge features are given but not used, or needed but not given."""
+    def check_edge_attr(self, width: int | None) -> None:
+        """Raise where edge features are given but not used, or needed but not given; ``None`` means not given."""
 
 
 def as_layered(encoder: torch.nn.Module) -> Layered | None:
@@ -121,9 +121,14 @@ class LayeredBasicGNN:
         x = self.model.jk(list(xs[1:])) if hasattr(self.model, "jk") else xs[-1]
         return self.model.lin(x) if hasattr(self.model, "lin") else x
 
-    def check_edge_attr(self, given: bool) -> None:
+    def check_edge_attr(self, width: int | None) -> None:
+        if width is None:
+            return
         name = type(self.model).__name__
-        if given and not self.model.supports_edge_attr:
+        if not self.model.supports_edge_attr:
             raise Unsupported(f"{name} would ignore edge_attr; use GINE, GAT or PNA with edge_dim, or leave it out")
-        if given and any(getattr(conv, "edge_dim", None) is None for conv in self.model.convs):
+        built_for = getattr(self.model.convs[0], "edge_dim", None)
+        if built_for is None:
             raise Unsupported(f"{name} was built without edge_dim and would ignore edge_attr; pass edge_dim to {name}")
+        if width != built_for:
+            raise InvalidArgument("edge_attr", f"must have the encoder's {built_for} features per edge", got=width)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.layers import Layer, walk
-from dropgnn.errors import Unsupported
+from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
 
 
@@ -20,6 +20,7 @@ class Encoder(torch.nn.Module, ABC):
         x ``[N, F]``, edge_index ``[2, E]``, edge_attr ``[E, D]`` or ``None``; output ``[N, out_channels]``.
     """
 
+    in_channels: int
     out_channels: int
     edge_dim: int | None = None
 
@@ -31,14 +32,17 @@ class Encoder(torch.nn.Module, ABC):
         """The embedding from the input rows ``xs[0]`` and the output rows of every layer; by default the last."""
         return xs[-1]
 
-    def check_edge_attr(self, given: bool) -> None:
-        """Raise where edge features are given but not used, or needed but not given."""
+    def check_edge_attr(self, width: int | None) -> None:
+        """Raise where edge features are given but not used, or needed but not given; ``None`` means not given."""
         name = type(self).__name__
-        if given and self.edge_dim is None:
+        if width is not None and self.edge_dim is None:
             raise Unsupported(f"{name} would ignore edge_attr; use an encoder with edge features, or leave it out")
-        if not given and self.edge_dim is not None:
+        if width is None and self.edge_dim is not None:
             raise Unsupported(f"{name} was built with edge_dim={self.edge_dim} and needs edge_attr")
+        if width != self.edge_dim:
+            raise InvalidArgument("edge_attr", f"must have the encoder's {self.edge_dim} features per edge", got=width)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
-        self.check_edge_attr(edge_attr is not None)
-        return walk(self, Graph.of(x, edge_index, edge_attr), silenced=None)
+        graph = Graph.of(x, edge_index, edge_attr)
+        self.check_edge_attr(None if edge_attr is None else edge_attr.size(1))
+        return walk(self, graph, silenced=None)

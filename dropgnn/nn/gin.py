@@ -23,6 +23,7 @@ class _IsomorphismStack(Encoder):
 
     def __init__(self, in_channels: int, hidden_channels: int, convs: Sequence[GINConv | GINEConv]) -> None:
         super().__init__()
+        self.in_channels = in_channels
         self.channels = (in_channels, *[hidden_channels] * len(convs))
         self.out_channels = sum(self.channels)
         self.convs = torch.nn.ModuleList(convs)

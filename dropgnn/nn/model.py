@@ -248,7 +248,7 @@ class DropGNN(torch.nn.Module):
     def _check_inputs(self, graph: Graph) -> None:
         layered = None if self.pooled else as_layered(self.encoder)
         if layered is not None:
-            layered.check_edge_attr(graph.edge_attr is not None)
+            layered.check_edge_attr(None if graph.edge_attr is None else graph.edge_attr.size(1))
         width = getattr(self.encoder, "in_channels", None)
         if isinstance(width, int) and width > 0 and graph.x.size(1) != width:
             raise InvalidArgument("x", f"must have the encoder's {width} features per node", got=graph.x.size(1))

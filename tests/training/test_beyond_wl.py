@@ -1,0 +1,59 @@
+"""Trained briefly, DropGIN solves Limits 1; plain GIN cannot, however long it trains."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dropgnn import InvalidArgument
+from dropgnn.experiments.beyond_wl import METHODS, Trial, run
+from dropgnn.training.presets import PRESETS
+from dropgnn.training.seeds import seeded_weights, stream
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_dropgin_solves_limits_1(seed: int) -> None:
+    result = run(Trial("limits1", "dropout", seed, epochs=200, preset="published", schedule="cosine"))
+    assert (result.train, result.test) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("method", ["gin", "ports"])
+def test_plain_gin_and_ports_stay_at_one_half_exactly(method: str) -> None:
+    result = run(Trial("limits1", method, 0, epochs=30, schedule="cosine"))
+    assert (result.train, result.test) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", ["limits2", "four_cycles"])
+def test_every_method_trains_and_repeats_to_the_bit(name: str, method: str) -> None:
+    state = torch.random.get_rng_state()
+    losses: list[list[float]] = [[], []]
+    for log in losses:
+        run(Trial(name, method, seed=1, epochs=3), lambda epoch, loss, log=log: log.append(loss))  # type: ignore[misc]
+    assert losses[0] == losses[1]
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_presets_differ_as_the_paper_and_its_code_do() -> None:
+    paper, published = PRESETS["paper"], PRESETS["published"]
+    assert (paper.p(16), published.p(16)) == (1 / 16, 2 / 17)
+    assert (paper.auxiliary_share, published.auxiliary_share) == (1 / 3, 1 / 4)
+
+
+def test_streams_are_independent_and_weights_leave_the_global_state_alone() -> None:
+    state = torch.random.get_rng_state()
+    with seeded_weights(0):
+        first = torch.nn.Linear(3, 3)
+    with seeded_weights(0):
+        again = torch.nn.Linear(3, 3)
+    assert torch.equal(first.weight, again.weight)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    draws = [torch.rand(4, generator=stream(seed, purpose)) for seed in (0, 1) for purpose in ("a", "b")]
+    assert len({tuple(draw.tolist()) for draw in draws}) == 4
+
+
+def test_unknown_methods_list_the_known_ones() -> None:
+    with pytest.raises(InvalidArgument, match=r"'method' must be one of gin, ports, ids, random, dropout \(got 'magic'\)"):
+        run(Trial("limits1", "magic", 0, epochs=1))
+    with pytest.raises(InvalidArgument, match=r"'schedule' must be one of constant, cosine \(got 'step'\)"):
+        run(Trial("limits1", "gin", 0, epochs=1, schedule="step"))
