@@ -9,6 +9,7 @@ help:
 	@echo "make demo    set up, then show what DropGNN does (two minutes)"
 	@echo "make test    set up, then run all tests"
 	@echo "make check   tests, format, lint and types"
+	@echo "make pictures   draw the pictures of README and docs again"
 
 .venv/ready: constraints.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -25,9 +26,12 @@ test: .venv/ready
 check: test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy dropgnn tests examples
+	$(BIN)/mypy dropgnn tests examples docs
+
+pictures: .venv/ready
+	$(BIN)/python docs/make_pictures.py
 
 clean:
 	rm -rf .venv build *.egg-info
 
-.PHONY: help demo test check clean
+.PHONY: help demo test check pictures clean

@@ -114,9 +114,11 @@ def _check_rows(name: str, value: Tensor, rows: int, what: str) -> None:
     if not isinstance(value, Tensor) or value.dim() != 2 or value.size(0) != rows:
         shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise InvalidArgument(
-            name, f"must be a matrix with one row per {what}, here [{rows}, features]", got=shape,
+            name,
+            f"must be a matrix with one row per {what}, here [{rows}, features]",
+            got=shape,
             hint=f"for a single feature per {what} use {name}.unsqueeze(1)",
-        )  # fmt: skip
+        )
     if value.is_floating_point() and not bool(torch.isfinite(value).all()):
         row = int((~torch.isfinite(value)).any(dim=1).nonzero()[0])
         raise InvalidArgument(
@@ -136,9 +138,11 @@ def _check_edges(edge_index: Tensor, x: Tensor) -> None:
     if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.size(0) != 2:
         shape = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
         raise InvalidArgument(
-            "edge_index", "must be a tensor of shape [2, E]", got=shape,
+            "edge_index",
+            "must be a tensor of shape [2, E]",
+            got=shape,
             hint="for graphs without edges pass torch.empty(2, 0, dtype=torch.long)",
-        )  # fmt: skip
+        )
     if edge_index.dtype != torch.long:
         raise InvalidArgument(
             "edge_index", "must have dtype torch.long", got=edge_index.dtype, hint="convert with edge_index.long()"
@@ -149,20 +153,26 @@ def _check_edges(edge_index: Tensor, x: Tensor) -> None:
         low, high = int(edge_index.min()), int(edge_index.max())
         if low < 0 or high >= x.size(0):
             raise InvalidArgument(
-                "edge_index", f"must point at the {x.size(0)} rows of x, 0 to {x.size(0) - 1}",
-                got=low if low < 0 else high, hint="give every node a row in x, isolated ones too",
-            )  # fmt: skip
+                "edge_index",
+                f"must point at the {x.size(0)} rows of x, 0 to {x.size(0) - 1}",
+                got=low if low < 0 else high,
+                hint="give every node a row in x, isolated ones too",
+            )
 
 
 def _check_batch(batch: Tensor, x: Tensor, edge_index: Tensor, num_graphs: int | None) -> int:
     if not isinstance(batch, Tensor) or batch.shape != x.shape[:1] or batch.dtype != torch.long:
         got = f"{batch.dtype} of shape {tuple(batch.shape)}" if isinstance(batch, Tensor) else type(batch).__name__
-        raise InvalidArgument("batch", f"must be a torch.long tensor with one entry per node, here [{x.size(0)}]", got=got)
+        raise InvalidArgument(
+            "batch", f"must be a torch.long tensor with one entry per node, here [{x.size(0)}]", got=got
+        )
     if batch.numel() and (int(batch[0]) < 0 or bool((batch[1:] < batch[:-1]).any())):
         raise InvalidArgument(
-            "batch", "must be non-negative and non-decreasing", got=batch.tolist()[:10],
+            "batch",
+            "must be non-negative and non-decreasing",
+            got=batch.tolist()[:10],
             hint="keep the nodes of a graph together, as torch_geometric.data.Batch does",
-        )  # fmt: skip
+        )
     needed = int(batch[-1]) + 1 if batch.numel() else 0
     if num_graphs is None:
         num_graphs = needed

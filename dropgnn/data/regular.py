@@ -48,11 +48,16 @@ def are_connected(neighbors: np.ndarray) -> np.ndarray:
     reached[:, 0] = True
     for _ in range(neighbors.shape[1] - 1):
         reached = reached | np.stack([reached[graph, neighbors[:, :, i]] for i in range(DEGREE)]).any(axis=0)
-    return reached.all(axis=1)
+    return np.asarray(reached.all(axis=1))
 
 
 def draw_until(
-    wanted: Callable[[np.ndarray], np.ndarray], num_nodes: int, attempts: int, rng: np.random.Generator, *, together: int = 1
+    wanted: Callable[[np.ndarray], np.ndarray],
+    num_nodes: int,
+    attempts: int,
+    rng: np.random.Generator,
+    *,
+    together: int = 1,
 ) -> np.ndarray:
     """The first ``together`` graphs in a row that ``wanted`` accepts, shape ``[together, num_nodes, 3]``.
 

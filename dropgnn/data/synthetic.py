@@ -96,10 +96,14 @@ def skip_circles(rng: np.random.Generator) -> Task:
 SYNTHETIC = Registry[Callable[[np.random.Generator], Task]](
     "task",
     {
-        "limits1": limits1, "limits2": limits2, "four_cycles": four_cycles, "lcc": lcc, "triangles": triangles,
+        "limits1": limits1,
+        "limits2": limits2,
+        "four_cycles": four_cycles,
+        "lcc": lcc,
+        "triangles": triangles,
         "skip_circles": skip_circles,
     },
-)  # fmt: skip
+)
 
 
 def task(name: str, seed: int, *, split: str = "train") -> Task:
@@ -140,9 +144,7 @@ def _ring(nodes: range) -> list[tuple[int, int]]:
 def _square(i: int, left: int, right: int) -> list[tuple[int, int]]:
     """Edges at node i of each group, where group 2 is entered at ``left`` and group 4 at ``right``."""
     first, second, third, fourth = range(0, 16, 4)
-    return [
-        (first + i, third + i), (second + i, fourth + i), (first + i, second + left), (third + i, fourth + right)
-    ]  # fmt: skip
+    return [(first + i, third + i), (second + i, fourth + i), (first + i, second + left), (third + i, fourth + right)]
 
 
 def _cubic(neighbors: np.ndarray, y: torch.Tensor, rng: np.random.Generator) -> Data:

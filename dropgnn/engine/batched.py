@@ -53,7 +53,9 @@ def check_rows(got: int, expected: int, pooled: bool) -> None:
     if got != expected:
         what = "graph" if pooled else "node"
         hint = "" if pooled else "if the encoder pools to one row per graph, say pooled=True"
-        raise InvalidArgument("encoder", f"must return one row per {what}, here {expected}", got=f"{got} rows", hint=hint)
+        raise InvalidArgument(
+            "encoder", f"must return one row per {what}, here {expected}", got=f"{got} rows", hint=hint
+        )
 
 
 def needs_layers(encoder: torch.nn.Module) -> Unsupported:

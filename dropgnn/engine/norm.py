@@ -51,9 +51,11 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
             return super().forward(x)
         if weight.numel() != x.size(0):
             raise InvalidArgument(
-                "row weights", f"must match the {x.size(0)} rows that reach the norm", got=weight.numel(),
+                "row weights",
+                f"must match the {x.size(0)} rows that reach the norm",
+                got=weight.numel(),
                 hint="weighted batch norm belongs on node rows",
-            )  # fmt: skip
+            )
         if x.size(0) < 2:
             raise InvalidArgument("x", "must have more than one row where batch statistics are taken", got=x.size(0))
         share = (weight / weight.sum()).to(x.dtype)

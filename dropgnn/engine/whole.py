@@ -16,7 +16,9 @@ _OURS = ("edge_attr", "batch")
 def check_wrappable(module: object) -> None:
     """Raise unless ``module`` is a GNN that can be called as ``module(x, edge_index, ...)``."""
     if not isinstance(module, torch.nn.Module):
-        raise InvalidArgument("encoder", "must be a torch.nn.Module", got=type(module).__name__, hint="pass an instance")
+        raise InvalidArgument(
+            "encoder", "must be a torch.nn.Module", got=type(module).__name__, hint="pass an instance"
+        )
     for child in module.modules():
         if getattr(child, "cached", False) is True:
             raise Unsupported(

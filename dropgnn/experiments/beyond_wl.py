@@ -79,8 +79,10 @@ def run(trial: Trial, on_epoch: Callable[[int, float], None] | None = None) -> R
         auxiliary_share=preset.auxiliary_share,
         on_epoch=on_epoch,
     )
-    scores = [accuracy(model, batch, generator=stream(trial.seed, "testing"), augment=augment) for batch in batches]
-    return Result(*scores, time.perf_counter() - started)
+    on_train, on_test = (
+        accuracy(model, batch, generator=stream(trial.seed, "testing"), augment=augment) for batch in batches
+    )
+    return Result(on_train, on_test, time.perf_counter() - started)
 
 
 def build(method: str, task: Task, preset: Preset, seed: int) -> DropGNN:

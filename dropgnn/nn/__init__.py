@@ -9,6 +9,19 @@ from dropgnn.nn.model import DropGNN
 from dropgnn.nn.outcome import Outcome
 
 __all__ = [
-    "AGGREGATORS", "GIN", "GINE", "Aggregator", "DropGNN", "Encoder", "LayerReadout", "Max", "Mean", "Outcome", "Pooled",
-    "Set2SetReadout", "Sum", "TransformSum", "WeightedBatchNorm",
-]  # fmt: skip
+    "AGGREGATORS",
+    "GIN",
+    "GINE",
+    "Aggregator",
+    "DropGNN",
+    "Encoder",
+    "LayerReadout",
+    "Max",
+    "Mean",
+    "Outcome",
+    "Pooled",
+    "Set2SetReadout",
+    "Sum",
+    "TransformSum",
+    "WeightedBatchNorm",
+]

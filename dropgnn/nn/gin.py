@@ -34,7 +34,7 @@ class _IsomorphismStack(Encoder):
 
     @staticmethod
     def _layer(conv: torch.nn.Module, norm: torch.nn.Module) -> Layer:
-        gather, mlp = split_gin(conv)  # type: ignore[arg-type]
+        gather, mlp = split_gin(conv)
         return Layer(gather, lambda x, batch, num_graphs: norm(mlp(x)).relu())
 
     def combine(self, xs: Sequence[Tensor]) -> Tensor:
@@ -87,9 +87,7 @@ class GINE(_IsomorphismStack):
         self, in_channels: int, hidden_channels: int, num_layers: int, *, edge_dim: int, aggr: str = "sum"
     ) -> None:
         widths = _widths(in_channels, hidden_channels, num_layers)
-        convs = [
-            GINEConv(_mlp(width, hidden_channels), edge_dim=edge_dim, aggr=AGGREGATIONS[aggr]) for width in widths
-        ]
+        convs = [GINEConv(_mlp(width, hidden_channels), edge_dim=edge_dim, aggr=AGGREGATIONS[aggr]) for width in widths]
         super().__init__(in_channels, hidden_channels, convs)
         self.edge_dim = edge_dim
 

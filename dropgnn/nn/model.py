@@ -17,6 +17,7 @@ from dropgnn.engine.whole import check_wrappable
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import AGGREGATORS, Aggregator, Collected, TransformSum
+from dropgnn.nn.checks import check_inputs, check_runs
 from dropgnn.nn.outcome import Outcome
 from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
@@ -141,17 +142,31 @@ class DropGNN(torch.nn.Module):
 
     @overload
     def forward(
-        self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = ..., batch: Tensor | None = ...,
-        num_graphs: int | None = ..., *, runs: Runs | None = ..., generator: torch.Generator | None = ...,
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = ...,
+        batch: Tensor | None = ...,
+        num_graphs: int | None = ...,
+        *,
+        runs: Runs | None = ...,
+        generator: torch.Generator | None = ...,
         return_outcome: Literal[False] = ...,
-    ) -> Tensor: ...  # fmt: skip
+    ) -> Tensor: ...
 
     @overload
     def forward(
-        self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = ..., batch: Tensor | None = ...,
-        num_graphs: int | None = ..., *, runs: Runs | None = ..., generator: torch.Generator | None = ...,
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = ...,
+        batch: Tensor | None = ...,
+        num_graphs: int | None = ...,
+        *,
+        runs: Runs | None = ...,
+        generator: torch.Generator | None = ...,
         return_outcome: Literal[True],
-    ) -> Outcome: ...  # fmt: skip
+    ) -> Outcome: ...
 
     def forward(
         self,
@@ -174,10 +189,12 @@ class DropGNN(torch.nn.Module):
             return_outcome: Return an :class:`Outcome` with single-run predictions and a loss, not the prediction alone.
         """
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
-        self._check_inputs(graph)
+        check_inputs(self.encoder, graph, pooled=self.pooled)
         if runs is None:
             runs = self.draw(graph, generator=generator)
-        self._check_runs(runs, graph)
+        runs = runs.to(x.device)
+        check_runs(runs, graph, self.mode, pooled=self.pooled)
+        self._check_auxiliary(runs)
 
         parts = self._parts(graph, runs)
         collected = parts[0].collected
@@ -245,35 +262,7 @@ class DropGNN(torch.nn.Module):
             return x
         return head(x, batch, num_graphs) if _takes_batch(head) and not self.pooled else head(x)
 
-    def _check_inputs(self, graph: Graph) -> None:
-        layered = None if self.pooled else as_layered(self.encoder)
-        if layered is not None:
-            layered.check_edge_attr(None if graph.edge_attr is None else graph.edge_attr.size(1))
-        width = getattr(self.encoder, "in_channels", None)
-        if isinstance(width, int) and width > 0 and graph.x.size(1) != width:
-            raise InvalidArgument("x", f"must have the encoder's {width} features per node", got=graph.x.size(1))
-        weights = next((p for p in self.encoder.parameters() if p.is_floating_point()), None)
-        if weights is None or torch.is_autocast_enabled(graph.x.device.type):
-            return
-        for name, value in (("x", graph.x), ("edge_attr", graph.edge_attr)):
-            if value is not None and value.is_floating_point() and value.dtype != weights.dtype:
-                raise InvalidArgument(
-                    name, f"must have the dtype of the encoder, {weights.dtype}", got=value.dtype,
-                    hint=f"convert with {name}.to({weights.dtype}) or model.to({value.dtype})",
-                )  # fmt: skip
-
-    def _check_runs(self, runs: Runs, graph: Graph) -> None:
-        if runs.items != self.mode.items:
-            raise InvalidArgument("runs", f"must drop {self.mode.items} for {self.mode!r}", got=runs.items)
-        if runs.items_per_graph.tolist() != graph.items_per_graph(runs.items).tolist():
-            raise InvalidArgument(
-                "runs", f"must be for these graphs, with {graph.items_per_graph(runs.items).tolist()[:10]} {runs.items}",
-                got=runs.items_per_graph.tolist()[:10],
-            )  # fmt: skip
-        if self.pooled and runs.shares is not None:
-            raise Unsupported(
-                "runs of scope 'neighborhood' weigh copies node by node, but the encoder pools to graphs; use scope='graph'"
-            )
+    def _check_auxiliary(self, runs: Runs) -> None:
         if not runs.equally_weighted and self.auxiliary is not None and takes_batch_statistics(self.auxiliary):
             raise Unsupported("an auxiliary head with batch norm cannot train on copies of unequal weight")
 
@@ -293,7 +282,9 @@ def _aggregator(name: str, encoder: torch.nn.Module) -> Aggregator:
     width = getattr(encoder, "out_channels", None)
     if not isinstance(width, int):
         raise InvalidArgument(
-            "aggregator", "must be given its width: the encoder has no out_channels", got=repr(name),
+            "aggregator",
+            "must be given its width: the encoder has no out_channels",
+            got=repr(name),
             hint="pass aggregator=TransformSum(in_channels=...)",
-        )  # fmt: skip
+        )
     return TransformSum(width)

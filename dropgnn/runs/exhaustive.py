@@ -45,7 +45,6 @@ def enumerate_locally(graph: Graph, items: str, p: Tensor, k: int, hops: int, bu
     node, sets, odds = node[odds > 0], sets[odds > 0], odds[odds > 0]
 
     # Copies are ordered by graph, then by set. Every graph keeps its copy without a drop, even one without nodes.
-    graph_of_item = torch.repeat_interleave(torch.arange(graph.num_graphs, device=p.device), sizes)
     nothing = torch.full((graph.num_graphs, sets.size(1)), -1, dtype=torch.long, device=p.device)
     everyone = torch.arange(graph.num_graphs, device=p.device)
     rows = torch.cat([torch.cat([everyone, graph.batch[node]]).unsqueeze(1), torch.cat([nothing, sets])], dim=1)
@@ -102,9 +101,11 @@ def _local_subsets(graph: Graph, items: str, hops: int, k: int, budget: int) -> 
         choices = end[owner] - after
         if sum(map(len, nodes)) + int(choices.sum()) > budget:
             raise InvalidArgument(
-                "k", f"must keep the number of (node, dropped set) pairs within the budget of {budget:,}",
-                got=f"k={k} with hops={hops}", hint="reduce k or hops, or raise budget=",
-            )  # fmt: skip
+                "k",
+                f"must keep the number of (node, dropped set) pairs within the budget of {budget:,}",
+                got=f"k={k} with hops={hops}",
+                hint="reduce k or hops, or raise budget=",
+            )
         position, parent = enumerate_blocks(after, choices)
         owner, sets = owner[parent], sets[parent].clone()
         sets[:, size] = heard[position]

@@ -86,7 +86,13 @@ class ReceiveOnly(Mode):
 
 MODES = Registry[type[Mode]](
     "mode",
-    {"zero": ZeroInputs, "zero-layers": ZeroLayers, "remove": RemoveNodes, "edges": DropEdges, "receive-only": ReceiveOnly},
+    {
+        "zero": ZeroInputs,
+        "zero-layers": ZeroLayers,
+        "remove": RemoveNodes,
+        "edges": DropEdges,
+        "receive-only": ReceiveOnly,
+    },
 )
 
 
@@ -97,9 +103,11 @@ def _all_rows(graph: Graph) -> Tensor:
 def _zeroed(x: Tensor, dropped: Tensor) -> Tensor:
     if not x.is_floating_point():
         raise InvalidArgument(
-            "x", "must be floating point where dropping means zeroing, since 0 is a category of its own", got=x.dtype,
+            "x",
+            "must be floating point where dropping means zeroing, since 0 is a category of its own",
+            got=x.dtype,
             hint="embed or one-hot the features first, or use mode='remove'",
-        )  # fmt: skip
+        )
     return x.masked_fill(dropped.unsqueeze(1), 0.0)
 
 

@@ -104,7 +104,9 @@ class Runs:
         if item.numel() and bool(((item < 0) | (item >= self.items_per_graph[self.graph[copy]])).any()):
             raise InvalidArgument("dropped", f"must name {self.items} of their graph", got=item.tolist()[:10])
         if self.weight.shape != self.graph.shape or bool((self.weight < 0).any()):
-            raise InvalidArgument("weight", f"must be {self.num_copies} non-negative numbers", got=self.weight.tolist()[:10])
+            raise InvalidArgument(
+                "weight", f"must be {self.num_copies} non-negative numbers", got=self.weight.tolist()[:10]
+            )
         total = torch.zeros(self.num_graphs, dtype=self.weight.dtype, device=self.weight.device)
         total.index_add_(0, self.graph, self.weight)
         if bool(((total - 1).abs() > 1e-9).any()):
@@ -169,7 +171,10 @@ class Runs:
             size = shares.nodes_per_graph[number : number + 1]
             shares = replace(shares, nodes_per_graph=size, node=shares.node - first)
         return replace(
-            taken, items_per_graph=self.items_per_graph[number : number + 1], graph=torch.zeros_like(taken.graph), shares=shares
+            taken,
+            items_per_graph=self.items_per_graph[number : number + 1],
+            graph=torch.zeros_like(taken.graph),
+            shares=shares,
         )
 
     def _take(self, keep: Tensor) -> Runs:
@@ -188,6 +193,8 @@ class Runs:
         )
 
     def to(self, device: torch.device) -> Runs:
+        if self.graph.device == device:
+            return self
         shares = self.shares
         if shares is not None:
             shares = Shares(*(getattr(shares, name).to(device) for name in Shares.__dataclass_fields__))
@@ -211,8 +218,9 @@ class Runs:
         return nested
 
     def __repr__(self) -> str:
+        graphs = "1 graph" if self.num_graphs == 1 else f"{self.num_graphs} graphs"
         scope = ", weighted per node" if self.shares is not None else ""
-        return f"{self.num_copies} copies of {self.num_graphs} graphs, {self.dropped.size(1)} {self.items} dropped{scope}"
+        return f"{self.num_copies} copies of {graphs}, {self.dropped.size(1)} {self.items} dropped{scope}"
 
     def __str__(self) -> str:
         lines, weights = [repr(self)], iter(self.weight.tolist())

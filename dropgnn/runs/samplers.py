@@ -48,9 +48,11 @@ class _RandomRuns(Sampler):
     def __call__(self, graph: Graph, *, items: str = "nodes", generator: torch.Generator | None = None) -> Runs:
         if generator is None:
             raise InvalidArgument(
-                "generator", f"is needed: {type(self).__name__} draws at random", got=None,
+                "generator",
+                f"is needed: {type(self).__name__} draws at random",
+                got=None,
                 hint="pass generator=torch.Generator().manual_seed(0) to the call or to DropGNN(...)",
-            )  # fmt: skip
+            )
         sizes = graph.items_per_graph(items)
         graph_of_item = torch.repeat_interleave(torch.arange(graph.num_graphs, device=sizes.device), sizes)
         p, r = _per_item(self.p, graph, sizes), _per_graph(self.r, graph)
@@ -81,8 +83,8 @@ class Bernoulli(_RandomRuns):
 
     >>> ring = Graph.of(torch.ones(3, 1), torch.tensor([[0, 1, 2], [1, 2, 0]]))
     >>> print(Bernoulli(p=0.3, r=4)(ring, generator=torch.Generator().manual_seed(0)))
-    4 copies of 1 graphs, 4 nodes dropped
-      graph 0: {2} (0.25), {2} (0.25), {0} (0.25), {0} (0.25)
+    4 copies of 1 graph, 3 nodes dropped
+      graph 0: nothing (0.25), {2} (0.25), {1} (0.25), {2} (0.25)
     """
 
     def _choose(self, p: Tensor, r: Tensor, most: int, generator: torch.Generator) -> Tensor:
@@ -117,7 +119,7 @@ class Exhaustive(Sampler):
 
     >>> pair = Graph.of(torch.ones(2, 1), torch.tensor([[0, 1], [1, 0]]))
     >>> print(Exhaustive(p=0.25, k=1)(pair))
-    3 copies of 1 graphs, 2 nodes dropped
+    3 copies of 1 graph, 2 nodes dropped
       graph 0: nothing (0.6), {0} (0.2), {1} (0.2)
     """
 
@@ -130,9 +132,11 @@ class Exhaustive(Sampler):
             raise InvalidArgument("scope", "must be one of graph, neighborhood", got=repr(scope))
         if (scope == "neighborhood") != (hops is not None):
             raise InvalidArgument(
-                "hops", "must be given with scope='neighborhood' and only then", got=hops,
+                "hops",
+                "must be given with scope='neighborhood' and only then",
+                got=hops,
                 hint="use the number of layers of the encoder",
-            )  # fmt: skip
+            )
         if isinstance(k, bool) or not isinstance(k, int) or k < 0:
             raise InvalidArgument("k", "must be a whole number of at least 0", got=k)
         if hops is not None and hops < 1:
@@ -172,7 +176,9 @@ def _checked_p(p: Probability) -> Probability:
     values = torch.as_tensor(p, dtype=torch.float64)
     if not bool(((values >= 0) & (values <= 1)).all()):
         wrong = values[~((values >= 0) & (values <= 1))].flatten()[0].item()
-        raise InvalidArgument("p", "must lie in [0, 1]", got=wrong, hint="RunPlan.of(graphs, hops=...).p is a good choice")
+        raise InvalidArgument(
+            "p", "must lie in [0, 1]", got=wrong, hint="RunPlan.of(graphs, hops=...).p is a good choice"
+        )
     return p
 
 
@@ -181,7 +187,10 @@ def _checked_r(r: Count) -> Count:
         return r
     if isinstance(r, bool) or not isinstance(r, int) or r < 1:
         raise InvalidArgument(
-            "r", "must be a whole number of at least 1", got=r, hint="RunPlan.of(graphs, hops=...).runs is a good choice"
+            "r",
+            "must be a whole number of at least 1",
+            got=r,
+            hint="RunPlan.of(graphs, hops=...).runs is a good choice",
         )
     return r
 
@@ -194,9 +203,11 @@ def _per_item(p: Probability, graph: Graph, sizes: Tensor) -> Tensor:
         return value.expand(number)
     if value.shape != (number,):
         raise InvalidArgument(
-            "p", f"must be one number or one per item, here [{number}]", got=tuple(value.shape),
+            "p",
+            f"must be one number or one per item, here [{number}]",
+            got=tuple(value.shape),
             hint="for batches of varying size give a rule such as plan.p_by_region",
-        )  # fmt: skip
+        )
     return value
 
 
@@ -206,7 +217,9 @@ def _per_graph(r: Count, graph: Graph) -> Tensor:
         return torch.full((graph.num_graphs,), r, dtype=torch.long, device=graph.batch.device)
     value = torch.as_tensor(r(graph), dtype=torch.long, device=graph.batch.device)
     if value.shape != (graph.num_graphs,) or bool((value < 1).any()):
-        raise InvalidArgument("r", f"must give each of {graph.num_graphs} graphs at least 1 run", got=value.tolist()[:10])
+        raise InvalidArgument(
+            "r", f"must give each of {graph.num_graphs} graphs at least 1 run", got=value.tolist()[:10]
+        )
     return value
 
 

@@ -36,10 +36,11 @@ def check_budget(n: int, k: int, budget: int = BUDGET) -> None:
     count = count_dropouts(n, k)
     if count > budget:
         raise InvalidArgument(
-            "k", f"must keep the number of dropped sets within the budget of {budget:,}",
+            "k",
+            f"must keep the number of dropped sets within the budget of {budget:,}",
             got=f"k={k} with {n:,} items: {count:,} sets",
             hint="reduce k, use scope='neighborhood', or raise budget=",
-        )  # fmt: skip
+        )
 
 
 def enumerate_dropouts(

@@ -104,9 +104,11 @@ def runs_theorem2(gamma: float, *, delta: float, t: float, nodes: int = 1) -> in
     epsilon = (1.0 - delta) * gamma - 1.0
     if epsilon <= 0:
         raise InvalidArgument(
-            "delta", f"must leave (1 - delta) * gamma > 1 at gamma = {gamma:g}", got=delta,
+            "delta",
+            f"must leave (1 - delta) * gamma > 1 at gamma = {gamma:g}",
+            got=delta,
             hint="take a smaller delta or a larger neighbourhood",
-        )  # fmt: skip
+        )
     ones = 3.0 / delta**2 * math.log(4.0 * gamma * t * nodes)
     pairs = gamma * (2.0 + epsilon) / epsilon**2 * (gamma * math.log(2.0) + math.log(2.0 * t * nodes))
     return math.ceil(math.e * (gamma + 1) * max(ones, pairs))

@@ -24,7 +24,8 @@ from dropgnn.theory.numbers import (
 class HasEdges(Protocol):
     """What planning needs of a graph; ``torch_geometric.data.Data`` and :class:`dropgnn.Graph` both have it."""
 
-    edge_index: Tensor
+    @property
+    def edge_index(self) -> Tensor: ...
 
     @property
     def num_nodes(self) -> int | None: ...
@@ -76,7 +77,7 @@ class RunPlan:
         """Plan for one graph or for many, e.g. a PyG dataset."""
         if hasattr(graphs, "edge_index"):
             graphs = [graphs]  # type: ignore[list-item]
-        graphs = list(graphs)  # type: ignore[arg-type]
+        graphs = list(graphs)
         if reduce not in ("mean", "max"):
             raise InvalidArgument("reduce", "must be one of mean, max", got=repr(reduce))
         gammas = [sizes_of(graph, hops) for graph in graphs]

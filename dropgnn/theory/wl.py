@@ -21,9 +21,7 @@ class Palette:
         return self._numbers.setdefault(colour, len(self._numbers))
 
 
-def refine(
-    neighbors: Sequence[Sequence[int]], labels: Sequence[Hashable], rounds: int, palette: Palette
-) -> list[int]:
+def refine(neighbors: Sequence[Sequence[int]], labels: Sequence[Hashable], rounds: int, palette: Palette) -> list[int]:
     """Colours of all nodes after ``rounds`` rounds of colour refinement.
 
     Args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -10,14 +11,17 @@ import torch_geometric.nn as pyg
 from torch import Tensor
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Stratified
-from dropgnn.nn import LayerReadout, Pooled
-from dropgnn.runs.modes import MODES, Mode
-from dropgnn.runs.modes import Perturbed, ZeroInputs
 from dropgnn.graph import Graph
+from dropgnn.nn import LayerReadout, Pooled
+from dropgnn.runs.modes import MODES, Mode, Perturbed, ZeroInputs
 from dropgnn.testing import assert_engines_agree
 from tests.conftest import awkward_batch, generator
 
-PNA = {"aggregators": ["mean", "max", "std"], "scalers": ["identity", "amplification"], "deg": torch.tensor([1, 3, 3, 2])}
+PNA = {
+    "aggregators": ["mean", "max", "std"],
+    "scalers": ["identity", "amplification"],
+    "deg": torch.tensor([1, 3, 3, 2]),
+}
 
 
 class OwnGNN(torch.nn.Module):
@@ -55,7 +59,7 @@ SAMPLERS = {
 }
 
 
-def build(encoder: str, mode: str | Mode, sampler: str, **arguments: object) -> tuple[DropGNN, Graph]:
+def build(encoder: str, mode: str | Mode, sampler: str, **arguments: Any) -> tuple[DropGNN, Graph]:
     torch.manual_seed(0)
     made = ENCODERS[encoder]()
     edge_dim = 2 if encoder in ("gine", "pyg-gat") else None
@@ -119,6 +123,6 @@ def test_several_steps_leave_the_same_running_statistics() -> None:
             model(graph.x, graph.edge_index, batch=graph.batch).square().sum().backward()
             optimizer.step()
     for (name, a), b in zip(models[0].state_dict().items(), models[1].state_dict().values(), strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-8, msg=lambda text, name=name: f"{name}: {text}")
+        torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-8, msg=name)
         if name.endswith("num_batches_tracked"):
             assert int(a) == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from torch import Tensor
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Graph, Runs, Stratified
 from dropgnn.data.ports import with_ids, with_random_feature
 from dropgnn.data.synthetic import task
-from dropgnn.nn import LayerReadout, Pooled, Set2SetReadout
+from dropgnn.nn import LayerReadout, Outcome, Pooled, Set2SetReadout
 from dropgnn.runs.modes import MODES
 from dropgnn.runs.samplers import Sampler
 from dropgnn.testing import assert_batch_mates_irrelevant, assert_node_order_irrelevant
@@ -21,8 +22,14 @@ from tests.conftest import awkward_batch, generator
 from tests.engine.test_agreement import ENCODERS, SAMPLERS, build
 
 
-def predict(model: DropGNN, graph: Graph, **arguments: object) -> Tensor:
-    return model(graph.x, graph.edge_index, graph.edge_attr, graph.batch, graph.num_graphs, **arguments)  # type: ignore
+def predict(model: DropGNN, graph: Graph, **arguments: Any) -> Tensor:
+    return model(graph.x, graph.edge_index, graph.edge_attr, graph.batch, graph.num_graphs, **arguments)
+
+
+def observe(model: DropGNN, graph: Graph, **arguments: Any) -> Outcome:
+    return model(
+        graph.x, graph.edge_index, graph.edge_attr, graph.batch, graph.num_graphs, return_outcome=True, **arguments
+    )
 
 
 @pytest.mark.parametrize("sampler", [Bernoulli(0.0, 5), Stratified(0.0, 3), Exhaustive(0.0, 2), Exhaustive(0.3, 0)])
@@ -86,12 +93,12 @@ def test_chunks_change_nothing_in_evaluation(aggregator: str, mode: str, sampler
     whole = DropGNN(encoder, SAMPLERS[sampler], mode, aggregator, heads[0], auxiliary=heads[1]).double().eval()
     graph = awkward_batch()
     runs = whole.draw(graph, generator=generator())
-    expected = predict(whole, graph, runs=runs, return_outcome=True)
+    expected = observe(whole, graph, runs=runs)
     chunked = copy.deepcopy(whole)
     chunked.chunk = 2
     for grad in (False, True):
         with torch.set_grad_enabled(grad):
-            observed = predict(chunked, graph, runs=runs, return_outcome=True)
+            observed = observe(chunked, graph, runs=runs)
         torch.testing.assert_close(observed.prediction, expected.prediction, rtol=1e-9, atol=1e-9)
         target = torch.tensor([0, 1, 0, 1])
         torch.testing.assert_close(observed.loss(target), expected.loss(target), rtol=1e-9, atol=1e-9)
@@ -208,8 +215,9 @@ def test_graph_level_predictions(head: str) -> None:
         }[head]
         model = DropGNN(gin, Bernoulli(0.2, 4), head=made(), auxiliary=made()).double()
     graph = awkward_batch()
-    outcome = predict(model, graph, generator=generator(), return_outcome=True)
+    outcome = observe(model, graph, generator=generator())
     assert outcome.prediction.size(0) == 4
+    assert outcome.auxiliary is not None
     assert outcome.auxiliary.size(0) == 16
     assert model.predicts_graphs
     assert_batch_mates_irrelevant(model.eval(), graph, generator=generator())
@@ -219,7 +227,8 @@ def test_graph_level_predictions(head: str) -> None:
 def test_the_loss_weighs_single_runs() -> None:
     model, graph = build("gin-sum", "remove", "exhaustive-1")
     model.head, model.auxiliary = torch.nn.Linear(15, 2).double(), torch.nn.Linear(15, 2).double()
-    outcome = predict(model, graph, return_outcome=True)
+    outcome = observe(model, graph)
+    assert outcome.auxiliary is not None
     target = torch.randint(0, 2, (10,), generator=generator())
     mask = torch.arange(10) < 6
     single = torch.nn.functional.cross_entropy(outcome.auxiliary, target[outcome.owner], reduction="none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -18,9 +19,9 @@ X, EDGES = torch.ones(3, 1), torch.tensor([[0, 1], [1, 2]])
 NONE = torch.empty(2, 0, dtype=torch.long)
 
 
-def model(encoder: torch.nn.Module | None = None, **arguments: object) -> DropGNN:
-    arguments = {"sampler": Bernoulli(0.2, 4), "generator": generator()} | arguments
-    return DropGNN(GIN(1, 4, 2) if encoder is None else encoder, **arguments)  # type: ignore[arg-type]
+def model(encoder: Any = None, **arguments: Any) -> DropGNN:
+    defaults: dict[str, Any] = {"sampler": Bernoulli(0.2, 4), "generator": generator()}
+    return DropGNN(GIN(1, 4, 2) if encoder is None else encoder, **defaults | arguments)
 
 
 class NeedsPositions(torch.nn.Module):

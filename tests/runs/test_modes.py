@@ -62,11 +62,15 @@ def test_repeated_edges_are_one_link() -> None:
 
 def test_categories_cannot_be_zeroed() -> None:
     categories = Graph.of(torch.tensor([[1], [2]]), torch.empty(2, 0, dtype=torch.long))
-    with pytest.raises(InvalidArgument, match=r"'x' must be floating point where dropping means zeroing.*mode='remove'"):
+    with pytest.raises(
+        InvalidArgument, match=r"'x' must be floating point where dropping means zeroing.*mode='remove'"
+    ):
         MODES["zero"]()(categories, torch.tensor([True, False]))
     assert MODES["remove"]()(categories, torch.tensor([True, False])).graph.x.tolist() == [[2]]
 
 
 def test_unknown_modes_list_the_known_ones() -> None:
-    with pytest.raises(InvalidArgument, match=r"'mode' must be one of zero, zero-layers, remove, edges, receive-only \(got"):
+    with pytest.raises(
+        InvalidArgument, match=r"'mode' must be one of zero, zero-layers, remove, edges, receive-only \(got"
+    ):
         MODES["delete"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -80,7 +81,9 @@ def test_exhaustive_law_is_the_exact_one(numerators: list[int], k: int) -> None:
     exact = dict(enumerate_dropouts(p, k))
     assert sum(exact.values()) == 1
     runs = Exhaustive(torch.tensor([float(value) for value in p], dtype=torch.float64), k)(path(len(p)))
-    drawn = {tuple(sorted(items)): weight for items, weight in zip(runs.as_sets()[0], runs.weight.tolist(), strict=True)}
+    drawn = {
+        tuple(sorted(items)): weight for items, weight in zip(runs.as_sets()[0], runs.weight.tolist(), strict=True)
+    }
     assert set(drawn) == {items for items, weight in exact.items() if weight > 0}
     assert all(abs(drawn[items] - float(exact[items])) < 1e-12 for items in drawn)
 
@@ -159,9 +162,9 @@ def test_graphs_may_have_different_numbers_of_runs_and_regions_different_p() -> 
         (lambda: Bernoulli(1.2, 5), r"'p' must lie in \[0, 1\] \(got 1.2\); RunPlan"),
         (lambda: Bernoulli(float("nan"), 5), r"'p' must lie in \[0, 1\] \(got nan\)"),
         (lambda: Bernoulli(torch.tensor([0.1, -0.5]), 5), r"'p' must lie in \[0, 1\] \(got -0.5\)"),
-        (lambda: Bernoulli("0.1", 5), r"'p' must be a number, a tensor or a rule \(got str\)"),
+        (lambda: Bernoulli(cast(Any, "0.1"), 5), r"'p' must be a number, a tensor or a rule \(got str\)"),
         (lambda: Bernoulli(0.1, 0), r"'r' must be a whole number of at least 1 \(got 0\); RunPlan"),
-        (lambda: Stratified(0.1, 2.5), r"'r' must be a whole number of at least 1 \(got 2.5\)"),
+        (lambda: Stratified(0.1, cast(Any, 2.5)), r"'r' must be a whole number of at least 1 \(got 2.5\)"),
         (lambda: Exhaustive(0.1, k=-1), r"'k' must be a whole number of at least 0 \(got -1\)"),
         (lambda: Exhaustive(0.1, scope="region"), r"'scope' must be one of graph, neighborhood \(got 'region'\)"),
         (lambda: Exhaustive(0.1, hops=2), r"'hops' must be given with scope='neighborhood' and only then \(got 2\)"),
@@ -172,6 +175,6 @@ def test_graphs_may_have_different_numbers_of_runs_and_regions_different_p() -> 
         (lambda: Bernoulli(0.1, lambda g: torch.zeros(1))(path(3), generator=generator()), r"'r' must give each of 1 graphs"),
     ],
 )  # fmt: skip
-def test_bad_arguments_are_named(make: object, message: str) -> None:
+def test_bad_arguments_are_named(make: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        make()  # type: ignore[operator]
+        make()

@@ -31,7 +31,11 @@ def test_without_a_limit_it_is_the_whole_law() -> None:
 @pytest.mark.parametrize(
     ("p", "k", "message"),
     [
-        ([Fraction(1, 2)] * 60, 8, r"'k' must keep the number of dropped sets within the budget .* 60 items: \d.*reduce k"),
+        (
+            [Fraction(1, 2)] * 60,
+            8,
+            r"'k' must keep the number of dropped sets within the budget .* 60 items: \d.*reduce k",
+        ),
         ([Fraction(1), Fraction(1)], 1, r"'p' must allow at most k = 1 drops"),
         ([Fraction(3, 2)], 1, r"'p' must lie in \[0, 1\] \(got 3/2\)"),
         ([Fraction(1, 2)], -1, r"'k' must be at least 0 \(got -1\)"),

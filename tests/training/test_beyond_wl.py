@@ -53,7 +53,9 @@ def test_streams_are_independent_and_weights_leave_the_global_state_alone() -> N
 
 
 def test_unknown_methods_list_the_known_ones() -> None:
-    with pytest.raises(InvalidArgument, match=r"'method' must be one of gin, ports, ids, random, dropout \(got 'magic'\)"):
+    with pytest.raises(
+        InvalidArgument, match=r"'method' must be one of gin, ports, ids, random, dropout \(got 'magic'\)"
+    ):
         run(Trial("limits1", "magic", 0, epochs=1))
     with pytest.raises(InvalidArgument, match=r"'schedule' must be one of constant, cosine \(got 'step'\)"):
         run(Trial("limits1", "gin", 0, epochs=1, schedule="step"))

@@ -1,0 +1,32 @@
+"""The command line: one file per subcommand, and errors as sentences instead of tracebacks."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from dropgnn.cli import demo, plan
+from dropgnn.errors import DropGNNError
+
+commands = typer.Typer(
+    help="DropGNN: random or exact dropouts that make any graph neural network more expressive.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+commands.command("plan")(plan.plan)
+commands.command("demo")(demo.demo)
+
+
+def app() -> None:
+    """The console script ``dropgnn``."""
+    try:
+        commands()
+    except DropGNNError as problem:
+        Console(stderr=True).print(f"[bold red]error:[/] {problem}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("interrupted")
+        sys.exit(130)

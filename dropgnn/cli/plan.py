@@ -1,0 +1,88 @@
+"""``dropgnn plan``: which p, how many runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+    from dropgnn.theory.plan import RunPlan
+
+
+def plan(
+    source: Annotated[
+        str, typer.Argument(help="A file (.g6, .graphml, .edges, .csv, .txt) or a dataset: lcc, MUTAG, ...")
+    ],
+    hops: Annotated[int, typer.Option(min=1, help="Radius of the neighbourhood of interest.")] = 2,
+    reduce: Annotated[Literal["mean", "max"], typer.Option(help="gamma over all nodes.")] = "mean",
+    delta: Annotated[float, typer.Option(help="Theorems 1 and 2: allowed relative deviation.")] = 0.5,
+    t: Annotated[float, typer.Option(help="Theorems 1 and 2: failure probability at most 1/t.")] = 100.0,
+    data: Annotated[Path | None, typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache.")] = None,
+) -> None:
+    """Print the paper's advice for real graphs: gamma, p*, the number of runs."""
+    from dropgnn.theory.plan import RunPlan
+
+    advice = RunPlan.of(_graphs(source, data), hops=hops, reduce=reduce)
+    console = Console()
+    table = Table(box=box.SIMPLE_HEAD, title=f"Plan for {source}", title_justify="left", show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="dim")
+    for row in _rows(advice, delta, t):
+        table.add_row(*row)
+    console.print(table)
+    console.print(f"Theorems: delta = {delta:g}, failure probability at most 1/{t:g}.", style="dim", highlight=False)
+    if len(advice.regions) > 1:
+        console.print(_regions(advice))
+
+
+def _graphs(source: str, data: Path | None) -> list[Data]:
+    from dropgnn.data.files import read_graphs
+    from dropgnn.data.locate import find_tu
+    from dropgnn.data.synthetic import SYNTHETIC, task
+
+    if source in SYNTHETIC:
+        return list(task(source, seed=0).graphs)
+    if Path(source).exists() or Path(source).suffix:
+        return read_graphs(Path(source))
+    return read_graphs(find_tu(source, data))
+
+
+def _rows(advice: RunPlan, delta: float, t: float) -> list[tuple[str, str, str]]:
+    rows = [
+        ("graphs", f"{advice.graphs:,}", f"{advice.nodes:,} nodes"),
+        ("gamma", f"{advice.gamma:.2f}", f"{advice.reduce} size of {advice.hops}-hop neighbourhoods"),
+        ("p*", f"{advice.p:.4f}", "1 / (1 + gamma), best for 1-dropouts"),
+        ("r", f"{advice.runs:,}", "e (gamma + 1), each 1-dropout expected"),
+    ]
+    rows += [
+        (f"r for one {k}-dropout", f"{advice.runs_to_see(k):,}", "to see a given one, in expectation")
+        for k in (2, 3)
+        if k <= advice.gamma
+    ]
+    ones, all_nodes = "1-dropouts occur as often as expected", "the same for all nodes at once"
+    rows.append(("Theorem 1", f"{advice.theorem1(delta=delta, t=t):,}", ones))
+    rows.append(("  for all nodes", f"{advice.theorem1(delta=delta, t=t, all_nodes=True):,}", all_nodes))
+    if (1 - delta) * advice.gamma > 1:
+        rows.append(("Theorem 2", f"{advice.theorem2(delta=delta, t=t):,}", "and all larger dropouts are rarer"))
+        rows.append(("  for all nodes", f"{advice.theorem2(delta=delta, t=t, all_nodes=True):,}", all_nodes))
+    else:
+        rows.append(("Theorem 2", "-", "needs (1 - delta) gamma > 1"))
+    return rows
+
+
+def _regions(advice: RunPlan) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title="A p for each region", title_justify="left")
+    for heading in ("neighbourhood", "nodes", "gamma", "p*"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for region in advice.regions:
+        span = f"{region.smallest}" if region.smallest == region.largest else f"{region.smallest} to {region.largest}"
+        table.add_row(span, f"{region.nodes:,}", f"{region.gamma:.2f}", f"{region.p:.4f}")
+    return table

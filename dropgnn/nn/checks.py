@@ -1,0 +1,49 @@
+"""What can be wrong between a model and its input, said before anything is computed."""
+
+from __future__ import annotations
+
+import torch
+
+from dropgnn.engine.layers import as_layered
+from dropgnn.errors import InvalidArgument, Unsupported
+from dropgnn.graph import Graph
+from dropgnn.runs.modes import Mode
+from dropgnn.runs.runs import Runs
+
+
+def check_inputs(encoder: torch.nn.Module, graph: Graph, *, pooled: bool) -> None:
+    """Widths and dtypes are the encoder's, and edge features are given exactly where they are used."""
+    layered = None if pooled else as_layered(encoder)
+    if layered is not None:
+        layered.check_edge_attr(None if graph.edge_attr is None else graph.edge_attr.size(1))
+    width = getattr(encoder, "in_channels", None)
+    if isinstance(width, int) and width > 0 and graph.x.size(1) != width:
+        raise InvalidArgument("x", f"must have the encoder's {width} features per node", got=graph.x.size(1))
+    weights = next((p for p in encoder.parameters() if p.is_floating_point()), None)
+    if weights is None or torch.is_autocast_enabled(graph.x.device.type):
+        return
+    for name, value in (("x", graph.x), ("edge_attr", graph.edge_attr)):
+        if value is not None and value.is_floating_point() and value.dtype != weights.dtype:
+            raise InvalidArgument(
+                name,
+                f"must have the dtype of the encoder, {weights.dtype}",
+                got=value.dtype,
+                hint=f"convert with {name}.to({weights.dtype}) or model.to({value.dtype})",
+            )
+
+
+def check_runs(runs: Runs, graph: Graph, mode: Mode, *, pooled: bool) -> None:
+    """The runs are for these graphs, this mode and this kind of encoder."""
+    if runs.items != mode.items:
+        raise InvalidArgument("runs", f"must drop {mode.items} for {mode!r}", got=runs.items)
+    sizes = graph.items_per_graph(runs.items)
+    if not torch.equal(runs.items_per_graph, sizes):
+        raise InvalidArgument(
+            "runs",
+            f"must be for these graphs, with {sizes.tolist()[:10]} {runs.items}",
+            got=runs.items_per_graph.tolist()[:10],
+        )
+    if pooled and runs.shares is not None:
+        raise Unsupported(
+            "runs of scope 'neighborhood' weigh copies node by node, but the encoder pools to graphs; use scope='graph'"
+        )

@@ -1,0 +1,91 @@
+"""Files a user has: read, or refused with file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from dropgnn.data.files import read_graphs
+from dropgnn.data.locate import data_folders, find_tu
+from dropgnn.errors import DataProblem
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_edge_lists(tmp_path: Path) -> None:
+    (data,) = read_graphs(write(tmp_path, "a.edges", "a b\nb,c  # comment\n\nlonely\nc c\n"))
+    assert data.num_nodes == 4
+    assert data.edge_index.t().tolist() == [[0, 1], [1, 2], [2, 2], [1, 0], [2, 1]]
+
+
+def test_graph6_and_graphml_agree(tmp_path: Path) -> None:
+    petersen = nx.petersen_graph()
+    nx.write_graph6(petersen, tmp_path / "p.g6")
+    nx.write_graphml(petersen, tmp_path / "p.graphml")
+    for name in ("p.g6", "p.graphml"):
+        (data,) = read_graphs(tmp_path / name)
+        edges = {(a, b) for a, b in data.edge_index.t().tolist() if a < b}
+        assert (data.num_nodes, len(edges)) == (10, 15)
+
+
+def test_directed_graphml_stays_directed(tmp_path: Path) -> None:
+    nx.write_graphml(nx.DiGraph([(0, 1)]), tmp_path / "d.graphml")
+    assert read_graphs(tmp_path / "d.graphml")[0].edge_index.tolist() == [[0], [1]]
+
+
+def test_gin_text(tmp_path: Path) -> None:
+    first, second = read_graphs(write(tmp_path, "g.txt", "2\n3 1\n0 1 1\n5 2 0 2\n0 1 1\n1 0\n7 0\n"))
+    assert first.tag.tolist() == [0, 5, 0]
+    assert sorted(map(tuple, first.edge_index.t().tolist())) == [(0, 1), (1, 0), (1, 2), (2, 1)]
+    assert (second.num_nodes, second.edge_index.size(1), int(first.y), int(second.y)) == (1, 0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.edges", "a b\na b c\n", r"a.edges, line 2: an edge has two ends, found 3 names"),
+        ("a.edges", "", r"a.edges holds no graph"),
+        ("a.g6", "I?h]@eOWG\n!!\n", r"a.g6, line 2: not a graph6 code"),
+        ("a.graphml", "<nonsense", r"a.graphml is not GraphML"),
+        ("a.txt", "1\n2 0\n0 1 1\n", r"a.txt ends early: line 4 is missing"),
+        ("a.txt", "1\n2 0\n0 1 5\n0 0\n", r"a.txt, line 3: a neighbour is not one of the graph's nodes, 0 to 1"),
+        ("a.txt", "1\n2 0\n0 2 1\n", r"a.txt, line 3: a node of degree 2 lists 1 neighbours"),
+        ("a.txt", "1\n2 zero\n", r"a.txt, line 2: invalid literal"),
+        ("a.xyz", "", r"has the ending '.xyz'; known are .g6, .graphml"),
+    ],
+)
+def test_malformed_files_are_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
+    with pytest.raises(DataProblem, match=message):
+        read_graphs(write(tmp_path, name, text))
+
+
+def test_binary_and_missing_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "b.edges").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DataProblem, match=r"b.edges is not a text file"):
+        read_graphs(tmp_path / "b.edges")
+    with pytest.raises(DataProblem, match=r"there is no file"):
+        read_graphs(tmp_path / "none.g6")
+
+
+def test_datasets_are_looked_for_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DROPGNN_DATA", str(tmp_path / "named"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert data_folders(tmp_path) == [tmp_path, tmp_path / "named", tmp_path / "cache" / "dropgnn"]
+    with pytest.raises(DataProblem, match=r"no dataset 'MUTAG' found; pass --data DIR or set DROPGNN_DATA. Looked for"):
+        find_tu("MUTAG", tmp_path)
+    target = tmp_path / "named" / "IMDBBINARY" / "IMDBBINARY.txt"
+    target.parent.mkdir(parents=True)
+    target.write_text("0\n")
+    assert find_tu("imdb-b", tmp_path) == target
+
+
+def test_mutag(data_root: Path) -> None:
+    graphs = read_graphs(find_tu("MUTAG", data_root))
+    sizes = [data.num_nodes for data in graphs]
+    assert (len(graphs), min(sizes), max(sizes), round(sum(sizes) / len(sizes))) == (188, 10, 28, 18)

@@ -1,0 +1,62 @@
+"""Every example in the documentation runs, and every command shown prints what is shown."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import dropgnn
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_python_examples_run(page: Path) -> None:
+    names: dict[str, object] = {}
+    for code in blocks(page, "python"):
+        exec(compile(code, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_print_what_is_shown(page: Path) -> None:
+    for shown in blocks(page, "console"):
+        command, *expected = [line.rstrip() for line in shown.splitlines()]
+        assert command.startswith("$ dropgnn ")
+        printed = dropgnn(*command.removeprefix("$ dropgnn ").split()).stdout
+        assert [line.rstrip() for line in printed.splitlines()] == expected
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_package_imports_downwards_only() -> None:
+    order = [
+        "errors",
+        "registry",
+        "graph",
+        "theory",
+        "runs",
+        "engine",
+        "nn",
+        "data",
+        "training",
+        "experiments",
+        "report",
+        "cli",
+    ]
+    for path in (ROOT / "dropgnn").rglob("*.py"):
+        room = path.relative_to(ROOT / "dropgnn").parts[0].removesuffix(".py")
+        if room not in order:
+            continue
+        for used in re.findall(r"from dropgnn\.(\w+)", path.read_text(encoding="utf-8")):
+            assert order.index(used) <= order.index(room), f"{path.name} in {room} imports from {used}"
