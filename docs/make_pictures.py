@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dropgnn.report.demo import P, SHOWN
+from dropgnn.report.demo import SHOWN, P
 from dropgnn.report.pictures import PAIR, U, law_picture, pair_picture, runs_picture, svg
 from dropgnn.theory.examples import view_law
 
