@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 
 class DropGNNError(Exception):
     """Base of every error this package raises on purpose."""
@@ -20,8 +22,23 @@ class InvalidArgument(DropGNNError, ValueError):
         super().__init__(f"'{argument}' {rule} (got {got})" + (f"; {hint}" if hint else ""))
 
 
+def whole_number(argument: str, value: object, *, least: int, hint: str = "") -> int:
+    """``value`` as an int, whatever kind of whole number it is; else an error that names ``argument``."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if number < least or isinstance(value, bool):
+        raise InvalidArgument(argument, f"must be a whole number of at least {least}", got=value, hint=hint)
+    return number
+
+
 class Unsupported(DropGNNError, TypeError):
     """A combination that would silently mean something else, and is therefore refused."""
+
+
+class NotShared(UserWarning):
+    """Said once where an encoder cannot be shared and every copy is computed by itself."""
 
 
 class DataProblem(DropGNNError, ValueError):

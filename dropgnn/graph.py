@@ -14,6 +14,9 @@ from torch import Tensor
 
 from dropgnn.errors import InvalidArgument
 
+ITEMS = ("nodes", "links")
+"""What can be dropped."""
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -52,7 +55,11 @@ class Graph:
             _check_rows("edge_attr", edge_attr, edge_index.size(1), "edge")
         if batch is None:
             batch = x.new_zeros(x.size(0), dtype=torch.long)
-            num_graphs = 1 if num_graphs is None else num_graphs
+            if num_graphs not in (None, 1):
+                raise InvalidArgument(
+                    "num_graphs", "must be 1 without batch", got=num_graphs, hint="pass batch=data.batch"
+                )
+            num_graphs = 1
         num_graphs = _check_batch(batch, x, edge_index, num_graphs)
         return cls(x, edge_index, edge_attr, batch, num_graphs)
 
@@ -75,6 +82,8 @@ class Graph:
 
     def items_per_graph(self, items: str) -> Tensor:
         """How many nodes or links each graph has, shape ``[G]``."""
+        if items not in ITEMS:
+            raise InvalidArgument("items", f"must be one of {', '.join(ITEMS)}", got=repr(items))
         return self.nodes_per_graph if items == "nodes" else self.links.per_graph
 
 
@@ -128,21 +137,28 @@ def _check_rows(name: str, value: Tensor, rows: int, what: str) -> None:
 
 def _check_features(x: Tensor) -> None:
     if not isinstance(x, Tensor):
-        raise InvalidArgument("x", "must be a tensor of node features [N, F]", got=type(x).__name__)
+        hint = "without features use torch.ones(num_nodes, 1)" if x is None else "pass data.x, or torch.as_tensor(...)"
+        raise InvalidArgument("x", "must be a tensor of node features [N, F]", got=type(x).__name__, hint=hint)
+    if x.layout != torch.strided:
+        raise InvalidArgument("x", "must be a dense tensor", got=x.layout, hint="convert with x.to_dense()")
     _check_rows("x", x, x.size(0) if x.dim() else 0, "node")
     if x.is_complex() or x.dtype == torch.bool:
         raise InvalidArgument("x", "must hold real numbers", got=x.dtype, hint="convert with x.float()")
 
 
 def _check_edges(edge_index: Tensor, x: Tensor) -> None:
-    if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.size(0) != 2:
-        shape = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
-        raise InvalidArgument(
-            "edge_index",
-            "must be a tensor of shape [2, E]",
-            got=shape,
-            hint="for graphs without edges pass torch.empty(2, 0, dtype=torch.long)",
+    if not isinstance(edge_index, Tensor):
+        hint = (
+            "without edges pass torch.empty(2, 0, dtype=torch.long)" if edge_index is None else "pass data.edge_index"
         )
+        raise InvalidArgument("edge_index", "must be a tensor [2, E]", got=type(edge_index).__name__, hint=hint)
+    if edge_index.layout != torch.strided:
+        hint = "convert with edge_index.to_sparse_coo().coalesce().indices()"
+        raise InvalidArgument("edge_index", "must be a dense tensor [2, E]", got=edge_index.layout, hint=hint)
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        turned = edge_index.dim() == 2 and edge_index.size(1) == 2
+        hint = "transpose it with edge_index.t()" if turned else "an adjacency matrix becomes adj.nonzero().t()"
+        raise InvalidArgument("edge_index", "must have shape [2, E]", got=tuple(edge_index.shape), hint=hint)
     if edge_index.dtype != torch.long:
         raise InvalidArgument(
             "edge_index", "must have dtype torch.long", got=edge_index.dtype, hint="convert with edge_index.long()"
@@ -160,6 +176,13 @@ def _check_edges(edge_index: Tensor, x: Tensor) -> None:
             )
 
 
+def _first_fall(batch: Tensor) -> str:
+    if int(batch[0]) < 0:
+        return f"{int(batch[0])} for node 0"
+    node = int((batch[1:] < batch[:-1]).nonzero()[0])
+    return f"{int(batch[node])} for node {node}, then {int(batch[node + 1])} for node {node + 1}"
+
+
 def _check_batch(batch: Tensor, x: Tensor, edge_index: Tensor, num_graphs: int | None) -> int:
     if not isinstance(batch, Tensor) or batch.shape != x.shape[:1] or batch.dtype != torch.long:
         got = f"{batch.dtype} of shape {tuple(batch.shape)}" if isinstance(batch, Tensor) else type(batch).__name__
@@ -170,7 +193,7 @@ def _check_batch(batch: Tensor, x: Tensor, edge_index: Tensor, num_graphs: int |
         raise InvalidArgument(
             "batch",
             "must be non-negative and non-decreasing",
-            got=batch.tolist()[:10],
+            got=_first_fall(batch),
             hint="keep the nodes of a graph together, as torch_geometric.data.Batch does",
         )
     needed = int(batch[-1]) + 1 if batch.numel() else 0

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine import ENGINES
-from dropgnn.errors import Unsupported
+from dropgnn.engine.allowed import why_not
 from dropgnn.graph import Graph, offsets
 from dropgnn.nn.model import DropGNN
 from dropgnn.nn.outcome import Outcome
@@ -27,15 +27,23 @@ def assert_engines_agree(
     graph: Graph,
     *,
     generator: torch.Generator,
-    engines: Sequence[str] = tuple(ENGINES),
+    engines: Sequence[str] | None = None,
+    inputs: bool = True,
     tolerance: float = TOLERANCE,
 ) -> None:
-    """All engines give the same predictions, gradients and running statistics for the same runs."""
+    """All engines give the same predictions, gradients and running statistics for the same runs.
+
+    Without ``engines`` those are compared that can run the model. With ``inputs`` that includes the gradients of x and
+    edge_attr, for which an engine must keep equal nodes apart.
+    """
+    if engines is None:
+        sharing = why_not(model.encoder, model.mode, pooled=model.pooled) is None
+        engines = [engine for engine in ENGINES if sharing or engine != "shared"]
     runs = model.draw(graph, generator=generator)
     seed = generator.initial_seed()
-    expected = _observe(model, engines[0], graph, runs, seed)
+    expected = _observe(model, engines[0], graph, runs, seed, inputs)
     for engine in engines[1:]:
-        observed = _observe(model, engine, graph, runs, seed)
+        observed = _observe(model, engine, graph, runs, seed, inputs)
         for name, value in expected.items():
             _assert_close(observed[name], value, f"{name}: {engine} against {engines[0]}", tolerance)
 
@@ -44,8 +52,6 @@ def assert_node_order_irrelevant(
     model: DropGNN, graph: Graph, *, generator: torch.Generator, tolerance: float = TOLERANCE
 ) -> None:
     """Nodes permuted inside their graphs, and their runs along with them, give the same predictions permuted."""
-    if model.mode.items != "nodes":
-        raise Unsupported("node order can be permuted along with node dropouts only")
     runs = model.draw(graph, generator=generator)
     order = _shuffle_within(graph.batch, generator)
     expected, observed = _call(model, graph, runs), _call(model, *permute(graph, runs, order))
@@ -67,11 +73,15 @@ def assert_batch_mates_irrelevant(
 
 
 def permute(graph: Graph, runs: Runs, order: Tensor) -> tuple[Graph, Runs]:
-    """Graph and node dropouts with node ``order[i]`` moved to place i; nodes must stay in their graphs."""
+    """Graph and runs with node ``order[i]`` moved to place i; nodes must stay in their graphs."""
     place = order.argsort()
     moved = replace(graph, x=graph.x[order], edge_index=place[graph.edge_index])
+    item_place = place
+    if runs.items == "links":  # the edges keep their order, so each tells where its link has gone
+        item_place = torch.empty(int(runs.items_per_graph.sum()), dtype=torch.long, device=place.device)
+        item_place[graph.links.of_edge] = moved.links.of_edge
     start = offsets(runs.items_per_graph)[runs.graph[runs.dropped[0]]]
-    dropped = torch.stack([runs.dropped[0], place[runs.dropped[1] + start] - start])
+    dropped = torch.stack([runs.dropped[0], item_place[runs.dropped[1] + start] - start])
     shares = runs.shares
     if shares is not None:
         by_place = (place[shares.node] * runs.num_copies + shares.copy).argsort()
@@ -81,21 +91,20 @@ def permute(graph: Graph, runs: Runs, order: Tensor) -> tuple[Graph, Runs]:
     return moved, replace(runs, dropped=dropped, shares=shares)
 
 
-def _observe(model: DropGNN, engine: str, graph: Graph, runs: Runs, seed: int) -> dict[str, Tensor]:
+def _observe(model: DropGNN, engine: str, graph: Graph, runs: Runs, seed: int, inputs: bool) -> dict[str, Tensor]:
     """Everything an engine can get wrong: predictions, gradients of weights and inputs, running statistics."""
     model = copy.deepcopy(model)
     model.engine = engine
-    graph = replace(graph, x=graph.x.clone().requires_grad_(graph.x.is_floating_point()))
-    if graph.edge_attr is not None:
+    if inputs:
+        graph = replace(graph, x=graph.x.clone().requires_grad_(graph.x.is_floating_point()))
+    if inputs and graph.edge_attr is not None:
         graph = replace(graph, edge_attr=graph.edge_attr.clone().requires_grad_(True))
     outcome = _call(model, graph, runs)
     _scalar(outcome, seed).backward()
-    seen = {"prediction": outcome.prediction.detach()}
-    if outcome.auxiliary is not None:
-        seen["auxiliary"] = outcome.auxiliary.detach()
-    inputs = (("gradient of x", graph.x), ("gradient of edge_attr", graph.edge_attr))
+    seen = {"prediction": outcome.prediction.detach(), "single runs": _single_runs(outcome).detach()}
+    given = (("gradient of x", graph.x), ("gradient of edge_attr", graph.edge_attr))
     weights = ((f"gradient of {name}", weight) for name, weight in model.named_parameters())
-    for name, tensor in (*inputs, *weights):
+    for name, tensor in (*given, *weights):
         if tensor is not None and tensor.requires_grad:
             seen[name] = torch.zeros_like(tensor) if tensor.grad is None else tensor.grad
     return seen | {f"buffer {name}": buffer for name, buffer in model.named_buffers()}
@@ -105,11 +114,20 @@ def _scalar(outcome: Outcome, seed: int) -> Tensor:
     """A random linear function of all predictions, so that no gradient vanishes by symmetry."""
     generator = torch.Generator().manual_seed(seed)
     total = outcome.prediction.new_zeros(())
-    for value in (outcome.prediction, outcome.auxiliary):
-        if value is not None:
-            direction = torch.randn(value.shape, generator=generator, dtype=torch.float64)
-            total = total + (value * direction.to(value)).sum()
+    for value in (outcome.prediction, _single_runs(outcome)):
+        direction = torch.randn(value.shape, generator=generator, dtype=torch.float64)
+        total = total + (value * direction.to(value)).sum()
     return total
+
+
+def _single_runs(outcome: Outcome) -> Tensor:
+    """What can be said of auxiliary predictions whether or not equal ones are listed once: two weighted sums."""
+    if outcome.auxiliary is None or outcome.owner is None or outcome.weight is None:
+        return outcome.prediction.new_zeros(0)
+    both = torch.cat([outcome.auxiliary, outcome.auxiliary.sin()], dim=1) * outcome.weight.to(
+        outcome.auxiliary
+    ).unsqueeze(1)
+    return both.new_zeros(outcome.prediction.size(0), both.size(1)).index_add(0, outcome.owner, both)
 
 
 def _call(model: DropGNN, graph: Graph, runs: Runs) -> Outcome:

@@ -25,8 +25,8 @@ def demo(
     """Train GIN, three rivals and DropGIN on Limits 1 and 4-cycles; print a table and write a page with pictures."""
     from dropgnn.errors import InvalidArgument
 
-    if not output.parent.is_dir():
-        raise InvalidArgument("output", "must be in an existing folder", got=output)
+    if not output.parent.is_dir() or output.is_dir():
+        raise InvalidArgument("output", "must be a file in an existing folder", got=output)
     started = time.perf_counter()
     console = Console()
     console.print("Training the same GIN five ways on two tasks that 1-WL cannot solve.", highlight=False)
@@ -81,7 +81,9 @@ def _render(table: dict[str, dict[str, Cell]], seeds: int) -> Table:
     from dropgnn.experiments.demo import TITLES
 
     out = Table(
-        box=box.SIMPLE_HEAD, title=f"Test accuracy, {seeds} seeds (paper: 10 seeds, 1,000 epochs)", title_justify="left"
+        box=box.SIMPLE_HEAD,
+        title=f"Test accuracy over {seeds} seeds; p = 2/(1 + m), learning rate decays (paper: 10 seeds, 1,000 epochs)",
+        title_justify="left",
     )
     out.add_column("method")
     for task in table:

@@ -6,6 +6,7 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from dropgnn.cli import demo, plan
 from dropgnn.errors import DropGNNError
@@ -25,7 +26,7 @@ def app() -> None:
     try:
         commands()
     except DropGNNError as problem:
-        Console(stderr=True).print(f"[bold red]error:[/] {problem}", highlight=False, soft_wrap=True)
+        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(problem))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted")

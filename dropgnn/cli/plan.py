@@ -47,12 +47,16 @@ def _graphs(source: str, data: Path | None) -> list[Data]:
     from dropgnn.data.files import read_graphs
     from dropgnn.data.locate import find_tu
     from dropgnn.data.synthetic import SYNTHETIC, task
+    from dropgnn.errors import DataProblem
 
     if source in SYNTHETIC:
         return list(task(source, seed=0).graphs)
-    if Path(source).exists() or Path(source).suffix:
+    if Path(source).is_file() or Path(source).suffix:
         return read_graphs(Path(source))
-    return read_graphs(find_tu(source, data))
+    try:
+        return read_graphs(find_tu(source, data))
+    except DataProblem as problem:
+        raise DataProblem(f"{problem}\nThe synthetic tasks are {', '.join(SYNTHETIC)}.") from None
 
 
 def _rows(advice: RunPlan, delta: float, t: float) -> list[tuple[str, str, str]]:
@@ -67,7 +71,10 @@ def _rows(advice: RunPlan, delta: float, t: float) -> list[tuple[str, str, str]]
         for k in (2, 3)
         if k <= advice.gamma
     ]
-    ones, all_nodes = "1-dropouts occur as often as expected", "the same for all nodes at once"
+    ones, all_nodes = (
+        "1-dropouts occur as often as expected",
+        f"for the largest gamma, {max(advice.gammas)}, and its p*",
+    )
     rows.append(("Theorem 1", f"{advice.theorem1(delta=delta, t=t):,}", ones))
     rows.append(("  for all nodes", f"{advice.theorem1(delta=delta, t=t, all_nodes=True):,}", all_nodes))
     if (1 - delta) * advice.gamma > 1:

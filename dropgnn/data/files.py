@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from dropgnn.registry import Registry
 
 def read_graphs(path: Path) -> list[Data]:
     """All graphs of a file; its ending says how it is written."""
+    if path.is_dir():
+        raise DataProblem(f"{path} is a folder; name a file in it")
     if not path.is_file():
         raise DataProblem(f"there is no file {path}")
     if path.suffix not in READERS:
@@ -27,20 +30,39 @@ def read_graphs(path: Path) -> list[Data]:
 
 
 def read_edge_list(path: Path) -> list[Data]:
-    """One graph: two node names per line, separated by blanks or a comma; a single name is an isolated node.
+    """One graph: two node names per line, separated by blanks, a comma or a semicolon; a single name is an isolated node.
 
-    Names are numbered in the order they appear. ``#`` begins a comment.
+    Names are numbered in the order they appear. ``#`` and ``%`` begin a comment, and a first line of words above lines of
+    numbers is a heading. The empty ``{}`` that networkx writes behind an edge is skipped; other columns are refused.
     """
+    rows = [(count, _names(line)) for count, line in enumerate(_lines(path), start=1)]
+    rows = [(count, names) for count, names in rows if names]
+    if (
+        len(rows) > 1
+        and not _is_number(rows[0][1][0])
+        and all(_is_number(name) for _, names in rows[1:] for name in names[:2])
+    ):
+        rows = rows[1:]
     numbers: dict[str, int] = {}
     edges = []
-    for count, line in enumerate(_lines(path), start=1):
-        names = line.split("#")[0].replace(",", " ").split()
+    for count, names in rows:
         if len(names) > 2:
-            raise DataProblem(f"{path}, line {count}: an edge has two ends, found {len(names)} names: {line.strip()!r}")
+            raise DataProblem(
+                f"{path}, line {count}: an edge has two ends, found {len(names)} columns; keep the first two (weights and "
+                "features have no part in a plan)"
+            )
         ends = [numbers.setdefault(name, len(numbers)) for name in names]
         if len(ends) == 2:
             edges.append(ends)
     return [_data(len(numbers), edges)] if numbers else []
+
+
+def _names(line: str) -> list[str]:
+    return re.split(r"[#%]", line)[0].replace("{}", " ").replace(",", " ").replace(";", " ").split()
+
+
+def _is_number(name: str) -> bool:
+    return re.fullmatch(r"[+-]?\d+(\.\d+)?", name) is not None
 
 
 def read_graph6(path: Path) -> list[Data]:

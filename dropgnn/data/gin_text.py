@@ -19,16 +19,24 @@ def read_gin_text(path: Path) -> list[Data]:
     """Graphs with ``tag`` ``[N]``, ``edge_index`` and the label ``y`` as the file has them."""
     lines = _Lines(path)
     try:
-        (count,) = next(lines)
-        return [_read_graph(lines) for _ in range(count)]
+        first = next(lines)
+        if len(first) != 1:
+            raise ValueError("the number of graphs stands alone on the first line; an edge list ends in .edges or .csv")
+        (count,) = first
+        graphs = [_read_graph(lines) for _ in range(count)]
     except StopIteration:
         raise DataProblem(f"{path} ends early: line {lines.number + 1} is missing") from None
     except (ValueError, IndexError) as problem:
         raise DataProblem(f"{path}, line {lines.number}: {problem}") from problem
+    if any(lines):
+        raise DataProblem(f"{path}, line {lines.number}: more than the {count} graphs the first line announces")
+    return graphs
 
 
 def _read_graph(lines: _Lines) -> Data:
     size, label = next(lines)
+    if size < 0:
+        raise ValueError(f"a graph cannot have {size} nodes")
     tags, edges = [], []
     for node in range(size):
         tag, degree, *neighbors = next(lines)

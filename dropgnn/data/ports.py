@@ -26,9 +26,15 @@ def random_ports(edge_index: np.ndarray, num_nodes: int, rng: np.random.Generato
 
 
 def with_ids(data: Data, generator: torch.Generator) -> Data:
-    """``data`` with a further column in x: a random permutation of 0, 1, ..., n - 1."""
+    """``data`` with a further column in x: in every graph a random permutation of 0, 1, ..., n - 1."""
     number = data.x.size(0)
-    return _with_column(data, torch.randperm(number, generator=generator).unsqueeze(1))
+    batch = getattr(data, "batch", None)
+    batch = torch.zeros(number, dtype=torch.long) if batch is None else batch
+    shuffled = (batch.double() * 2 + torch.rand(number, generator=generator, dtype=torch.float64)).argsort()
+    sizes = torch.bincount(batch)
+    ids = torch.empty(number, dtype=torch.long)
+    ids[shuffled] = torch.arange(number) - torch.repeat_interleave(sizes.cumsum(0) - sizes, sizes)
+    return _with_column(data, ids.unsqueeze(1))
 
 
 def with_random_feature(data: Data, generator: torch.Generator, *, published: bool = False) -> Data:

@@ -28,13 +28,13 @@ def limits1(rng: np.random.Generator) -> Task:
     Colours 0, 1, 2, 3 repeat around every cycle and ports alternate, so neither breaks the tie.
     """
     rings = [_ring(range(4)) + _ring(range(4, 8)), _ring(range(8))]
-    return _limits("limits1", "Limits 1", rings, [[], []], rng)
+    return _limits("limits1", rings, [[], []], rng)
 
 
 def limits2(rng: np.random.Generator) -> Task:
     """Two 4-cycles, each with a chord, against two 4-cycles joined by two cross edges (Garg et al., 2020)."""
     rings = [_ring(range(4)) + _ring(range(4, 8))] * 2
-    return _limits("limits2", "Limits 2", rings, [[(1, 3), (5, 7)], [(1, 7), (3, 5)]], rng)
+    return _limits("limits2", rings, [[(1, 3), (5, 7)], [(1, 7), (3, 5)]], rng)
 
 
 def four_cycles(rng: np.random.Generator) -> Task:
@@ -51,7 +51,7 @@ def four_cycles(rng: np.random.Generator) -> Task:
             left, right = rng.permutation(4), rng.permutation(4)
         edges = [pair for i in range(4) for pair in _square(i, int(left[i]), int(right[i]))]
         graphs.append(_data(16, edges, None, torch.tensor([label]), rng))
-    return Task("four_cycles", "4-cycles", "graph", 2, tuple(graphs), m=16)
+    return Task("four_cycles", "graph", 2, tuple(graphs), m=16)
 
 
 def lcc(rng: np.random.Generator) -> Task:
@@ -69,7 +69,7 @@ def lcc(rng: np.random.Generator) -> Task:
     chosen = draw_until(balanced, num_nodes=10, attempts=8_192, rng=rng, together=6)
     counts = edges_among_neighbors(chosen)
     graphs = [_cubic(graph, torch.from_numpy(count), rng) for graph, count in zip(chosen, counts, strict=True)]
-    return Task("lcc", "LCC", "node", 3, tuple(graphs), m=10)
+    return Task("lcc", "node", 3, tuple(graphs), m=10)
 
 
 def triangles(rng: np.random.Generator) -> Task:
@@ -81,7 +81,7 @@ def triangles(rng: np.random.Generator) -> Task:
 
     graph = draw_until(balanced, num_nodes=60, attempts=8_192, rng=rng)[0]
     label = torch.from_numpy((edges_among_neighbors(graph[None])[0] > 0).astype(np.int64))
-    return Task("triangles", "Triangles", "node", 2, (_cubic(graph, label, rng),), m=60)
+    return Task("triangles", "node", 2, (_cubic(graph, label, rng),), m=60)
 
 
 def skip_circles(rng: np.random.Generator) -> Task:
@@ -90,7 +90,7 @@ def skip_circles(rng: np.random.Generator) -> Task:
     for label, skip in enumerate(SKIPS):
         edges = [(i, (i + step) % 41) for i in range(41) for step in (1, skip)]
         graphs.append(_data(41, edges, None, torch.tensor([label]), rng))
-    return Task("skip_circles", "Skip-circles", "graph", len(SKIPS), tuple(graphs), m=41, layers=9, hidden=32)
+    return Task("skip_circles", "graph", len(SKIPS), tuple(graphs), m=41, layers=9, hidden=32)
 
 
 SYNTHETIC = Registry[Callable[[np.random.Generator], Task]](
@@ -121,7 +121,6 @@ def task(name: str, seed: int, *, split: str = "train") -> Task:
 
 def _limits(
     name: str,
-    title: str,
     rings: list[list[tuple[int, int]]],
     chords: list[list[tuple[int, int]]],
     rng: np.random.Generator,
@@ -133,7 +132,7 @@ def _limits(
         ports = [1 + start % 2 for start, _ in ring] + [3] * len(chord)
         graphs.append(_data(8, ring + chord, colours, torch.full((8,), label), rng, ports))
     # m as the paper's table counts: the two structures together have 16 nodes.
-    return Task(name, title, "node", 2, tuple(graphs), m=16)
+    return Task(name, "node", 2, tuple(graphs), m=16)
 
 
 def _ring(nodes: range) -> list[tuple[int, int]]:

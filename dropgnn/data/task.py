@@ -13,7 +13,6 @@ class Task:
 
     Args:
         name: Its name in this package.
-        title: Its name in the paper.
         level: What is labelled, ``"node"`` or ``"graph"``.
         num_classes: The number of labels.
         graphs: Graphs with ``x``, ``edge_index``, ``edge_attr`` (port numbers) and ``y``.
@@ -23,7 +22,6 @@ class Task:
     """
 
     name: str
-    title: str
     level: str
     num_classes: int
     graphs: tuple[Data, ...]

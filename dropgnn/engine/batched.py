@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
-from dropgnn.engine.copies import Embedded, expand
+from dropgnn.engine.copies import expand
+from dropgnn.engine.embedded import Rows
 from dropgnn.engine.layers import as_layered, walk
-from dropgnn.engine.norm import row_weights, takes_batch_statistics
+from dropgnn.engine.norm import RowWeights, find_batch_norm, row_weights
 from dropgnn.engine.whole import call_whole
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
@@ -14,7 +16,7 @@ from dropgnn.runs.modes import Mode
 from dropgnn.runs.runs import Runs
 
 
-def batched(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> Embedded:
+def batched(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> Rows:
     """Run ``encoder`` on every copy.
 
     Args:
@@ -28,7 +30,7 @@ def batched(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, p
     left, rows, silenced = mode(copies, runs.mask())
     layered = None if pooled else as_layered(encoder)
     check_norms(encoder, runs)
-    with row_weights(None if runs.equally_weighted else runs.weight[left.batch]):
+    with row_weights(None if runs.equally_weighted else RowWeights(runs.weight[left.batch], left.batch.numel())):
         if layered is not None:
             x = walk(layered, left, silenced)
         elif silenced is not None:
@@ -37,22 +39,33 @@ def batched(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, p
             x = call_whole(encoder, left)
     copy = torch.arange(runs.num_copies, device=node.device) if pooled else left.batch
     check_rows(x.size(0), copy.numel(), pooled)
-    return Embedded(x, runs.graph if pooled else node[rows], copy)
+    return as_rows(x, runs.graph if pooled else node[rows], copy, graph, runs, pooled)
+
+
+def as_rows(x: Tensor, owner: Tensor, copy: Tensor, graph: Graph, runs: Runs, pooled: bool) -> Rows:
+    """Rows of nodes, or of graphs where the encoder pools, with the weights of their copies."""
+    if pooled:
+        return Rows(x, owner, copy, runs.weight[copy], graph.num_graphs, runs)
+    return Rows(x, owner, copy, runs.row_weights(owner, copy), graph.num_nodes, runs)
 
 
 def check_norms(encoder: torch.nn.Module, runs: Runs) -> None:
     """Refuse batch statistics that would weigh unequal copies alike."""
-    if not runs.equally_weighted and takes_batch_statistics(encoder, unweighted=True):
+    norm = None if runs.equally_weighted else find_batch_norm(encoder, unweighted=True)
+    if norm is not None:
         raise Unsupported(
-            f"{type(encoder).__name__} is training with a batch norm that takes no weights, on copies of unequal weight; "
-            "use dropgnn.nn.WeightedBatchNorm in it, train on random runs, or train without batch norm"
+            f"{type(encoder).__name__} is training with a batch norm that takes no weights, '{norm}', on copies of unequal "
+            "weight; use dropgnn.nn.WeightedBatchNorm in its place, train on random runs with one r for all graphs, or train "
+            "without batch norm"
         )
 
 
 def check_rows(got: int, expected: int, pooled: bool) -> None:
     if got != expected:
         what = "graph" if pooled else "node"
-        hint = "" if pooled else "if the encoder pools to one row per graph, say pooled=True"
+        hint = "if the encoder pools to one row per graph, say pooled=True"
+        if pooled:
+            hint = "its forward must have a parameter 'batch' and pool by it; an encoder of nodes needs no pooled=True"
         raise InvalidArgument(
             "encoder", f"must return one row per {what}, here {expected}", got=f"{got} rows", hint=hint
         )

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
 from dropgnn.graph import Graph, enumerate_blocks, offsets
 from dropgnn.runs.runs import Runs
-
-
-@dataclass(frozen=True, eq=False)
-class Embedded:
-    """The rows an encoder produced.
-
-    Shapes:
-        x ``[M, F]``; owner ``[M]``: the node (or, for an encoder that pools, the graph) each row is an embedding of;
-        copy ``[M]``: the copy it was seen in.
-    """
-
-    x: Tensor
-    owner: Tensor
-    copy: Tensor
 
 
 def expand(graph: Graph, runs: Runs) -> tuple[Graph, Tensor]:

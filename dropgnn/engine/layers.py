@@ -27,12 +27,16 @@ class Layer:
     Args:
         conv: ``(x, edge_index, edge_attr) -> rows``, the part that looks at neighbours.
         update: ``(rows, batch, num_graphs) -> rows``, the part behind it.
-        opaque: A module inside ``conv`` that may hold norms of its own; ``None`` where ``conv`` surely has none.
+        message: The module that ``conv`` runs.
+        behind: The modules that ``update`` runs.
+        split: Whether ``conv`` is only the gathering of a GIN layer, whose MLP is the first of ``behind``.
     """
 
     conv: Callable[[Tensor, Tensor, Tensor | None], Tensor]
     update: Callable[[Tensor, Tensor, int], Tensor]
-    opaque: torch.nn.Module | None = None
+    message: torch.nn.Module
+    behind: tuple[torch.nn.Module, ...]
+    split: bool = False
 
 
 @runtime_checkable
@@ -45,6 +49,9 @@ class Layered(Protocol):
     def combine(self, xs: Sequence[Tensor]) -> Tensor:
         """The embedding from the input rows ``xs[0]`` and the output rows of every layer."""
 
+    def slices(self) -> Sequence[int] | None:
+        """Where ``combine`` only puts some of the ``xs`` side by side: which; else ``None``."""
+
     def check_edge_attr(self, width: int | None) -> None:
         """Raise where edge features are given but not used, or needed but not given; ``None`` means not given."""
 
@@ -52,7 +59,8 @@ class Layered(Protocol):
 def as_layered(encoder: torch.nn.Module) -> Layered | None:
     """``encoder`` taken apart, or ``None`` where we cannot look into it."""
     if isinstance(encoder, BasicGNN):
-        return LayeredBasicGNN(encoder)
+        # A subclass that overrides forward does something else between or behind the layers: take it whole.
+        return LayeredBasicGNN(encoder) if type(encoder).forward is BasicGNN.forward else None
     return encoder if isinstance(encoder, Layered) else None
 
 
@@ -93,24 +101,29 @@ class LayeredBasicGNN:
     def _layer(self, number: int) -> Layer:
         model, module = self.model, self.model.convs[number]
         if type(module) in (GINConv, GINEConv):
-            conv, behind, opaque = *split_gin(module), None
+            conv, mlp, split = *split_gin(module), True
         else:
-            conv, behind, opaque = self._whole(module), torch.nn.Identity(), module
+            conv, mlp, split = self._whole(module), torch.nn.Identity(), False
         last_is_bare = number == model.num_layers - 1 and model.jk_mode is None
+        norm = model.norms[number]
 
         def update(x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
-            x = behind(x)
+            x = mlp(x)
             if last_is_bare:
                 return x
             if model.act is not None and model.act_first:
                 x = model.act(x)
-            norm = model.norms[number]
             x = norm(x, batch, num_graphs) if model.supports_norm_batch else norm(x)
             if model.act is not None and not model.act_first:
                 x = model.act(x)
             return model.dropout(x)
 
-        return Layer(conv, update, opaque)
+        behind = (
+            (mlp,)
+            if last_is_bare
+            else (mlp, norm, model.dropout, *[model.act][: isinstance(model.act, torch.nn.Module)])
+        )
+        return Layer(conv, update, module, behind, split)
 
     def _whole(self, module: torch.nn.Module) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:
         if self.model.supports_edge_attr:
@@ -121,13 +134,18 @@ class LayeredBasicGNN:
         x = self.model.jk(list(xs[1:])) if hasattr(self.model, "jk") else xs[-1]
         return self.model.lin(x) if hasattr(self.model, "lin") else x
 
+    def slices(self) -> Sequence[int] | None:
+        return None if hasattr(self.model, "jk") or hasattr(self.model, "lin") else (self.model.num_layers,)
+
     def check_edge_attr(self, width: int | None) -> None:
-        if width is None:
-            return
         name = type(self.model).__name__
+        built_for = getattr(self.model.convs[0], "edge_dim", None)
+        if width is None:
+            if built_for is not None:
+                raise Unsupported(f"{name} was built with edge_dim={built_for} and needs edge_attr")
+            return
         if not self.model.supports_edge_attr:
             raise Unsupported(f"{name} would ignore edge_attr; use GINE, GAT or PNA with edge_dim, or leave it out")
-        built_for = getattr(self.model.convs[0], "edge_dim", None)
         if built_for is None:
             raise Unsupported(f"{name} was built without edge_dim and would ignore edge_attr; pass edge_dim to {name}")
         if width != built_for:

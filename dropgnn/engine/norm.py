@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,13 +17,21 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from dropgnn.errors import InvalidArgument
 
-_weights: ContextVar[Tensor | None] = ContextVar("row_weights", default=None)
+
+class RowWeights(NamedTuple):
+    """How much each row counts, shape ``[M]``, and how many rows they stand for where equal rows are one."""
+
+    weight: Tensor
+    rows: int
+
+
+_weights: ContextVar[RowWeights | None] = ContextVar("row_weights", default=None)
 
 
 @contextmanager
-def row_weights(weight: Tensor | None) -> Iterator[None]:
-    """Within this context row i of every weighted norm's input counts ``weight[i]``; ``None`` means all alike."""
-    token = _weights.set(weight)
+def row_weights(weights: RowWeights | None) -> Iterator[None]:
+    """Within this context the rows of every weighted norm's input count as given; ``None`` means all alike."""
+    token = _weights.set(weights)
     try:
         yield
     finally:
@@ -44,27 +53,23 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        weight = _weights.get()
+        given = _weights.get()
         if x.size(0) == 0:
             return x
-        if weight is None or not self.training:
+        if given is None or not (self.training or self.running_mean is None):
             return super().forward(x)
-        if weight.numel() != x.size(0):
+        if given.weight.numel() != x.size(0):
             raise InvalidArgument(
                 "row weights",
                 f"must match the {x.size(0)} rows that reach the norm",
-                got=weight.numel(),
+                got=given.weight.numel(),
                 hint="weighted batch norm belongs on node rows",
             )
-        if x.size(0) < 2:
-            raise InvalidArgument("x", "must have more than one row where batch statistics are taken", got=x.size(0))
-        share = (weight / weight.sum()).to(x.dtype)
-        mean = share @ x
-        variance = share @ (x - mean).square()
-        self._update_running(mean.detach(), variance.detach() * (x.size(0) / (x.size(0) - 1)))
-        out = (x - mean) * torch.rsqrt(variance + self.eps)
-        out = out if self.weight is None else out * self.weight
-        return out if self.bias is None else out + self.bias
+        if given.rows < 2:
+            raise InvalidArgument("x", "must have more than one row where batch statistics are taken", got=given.rows)
+        out, mean, variance = _WeightedNorm.apply(x, given.weight.to(x.dtype), self.weight, self.bias, self.eps)
+        self._update_running(mean, variance * (given.rows / (given.rows - 1)))
+        return out
 
     @torch.no_grad()
     def _update_running(self, mean: Tensor, variance: Tensor) -> None:
@@ -74,6 +79,41 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
         momentum = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
         self.running_mean.lerp_(mean, momentum)
         self.running_var.lerp_(variance, momentum)
+
+
+class _WeightedNorm(torch.autograd.Function):
+    r"""Weighted batch norm with its backward pass in closed form.
+
+    With :math:`\sum_i w_i = 1`, :math:`\hat x_i = (x_i - \mu) / s` and :math:`s = \sqrt{\sigma^2 + \varepsilon}`,
+
+    .. math::
+        \frac{\partial L}{\partial x_i} =
+        \frac{\gamma}{s} \Big( g_i - w_i \sum_j g_j - w_i \hat x_i \sum_j g_j \hat x_j \Big)
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, gain: Tensor | None, bias: Tensor | None, eps: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        share = weight / weight.sum()
+        mean = share @ x
+        centred = x - mean
+        variance = share @ centred.square()
+        scale = torch.rsqrt(variance + eps)
+        unit = centred.mul_(scale)
+        ctx.save_for_backward(unit, share, scale, gain)
+        ctx.mark_non_differentiable(mean, variance)
+        out = unit if gain is None else unit * gain
+        return (out.clone() if out is unit else out) if bias is None else out + bias, mean, variance
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        unit, share, scale, gain = ctx.saved_tensors
+        gradient = gradients[0]
+        total, along = gradient.sum(dim=0), (gradient * unit).sum(dim=0)
+        factor = scale if gain is None else scale * gain
+        to_x = (gradient - share.unsqueeze(1) * torch.addcmul(total, unit, along)).mul_(factor)
+        return to_x, None, along if ctx.needs_input_grad[2] else None, total if ctx.needs_input_grad[3] else None, None
 
 
 def weigh_norms(module: torch.nn.Module, *, leave: Iterable[torch.nn.Module] = ()) -> None:
@@ -89,8 +129,15 @@ def weigh_norms(module: torch.nn.Module, *, leave: Iterable[torch.nn.Module] = (
 
 
 def takes_batch_statistics(module: torch.nn.Module, *, unweighted: bool = False) -> bool:
-    """Whether ``module`` is training with a batch norm inside; with ``unweighted``, with one that takes no weights."""
-    return any(
-        isinstance(child, _BatchNorm) and child.training and not (unweighted and isinstance(child, WeightedBatchNorm))
-        for child in module.modules()
-    )
+    """Whether a batch norm inside ``module`` looks at the batch; with ``unweighted``, one that takes no weights."""
+    return find_batch_norm(module, unweighted=unweighted) is not None
+
+
+def find_batch_norm(module: torch.nn.Module, *, unweighted: bool = False) -> str | None:
+    """The name of a batch norm inside ``module`` that takes its statistics from the batch: one that is training, or
+    that never keeps any."""
+    for name, child in module.named_modules():
+        takes = isinstance(child, _BatchNorm) and (child.training or child.running_mean is None)
+        if takes and not (unweighted and isinstance(child, WeightedBatchNorm)):
+            return name
+    return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dropgnn.engine.batched import check_norms, check_rows, needs_layers
-from dropgnn.engine.copies import Embedded
+from dropgnn.engine.batched import as_rows, check_norms, check_rows, needs_layers
+from dropgnn.engine.embedded import Rows
 from dropgnn.engine.layers import Layered, as_layered, silence
-from dropgnn.engine.norm import row_weights, takes_batch_statistics
+from dropgnn.engine.norm import RowWeights, row_weights, takes_batch_statistics
 from dropgnn.engine.whole import call_whole
 from dropgnn.errors import Unsupported
 from dropgnn.graph import Graph
@@ -16,7 +16,7 @@ from dropgnn.runs.modes import Mode, Perturbed
 from dropgnn.runs.runs import Runs
 
 
-def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> Embedded:
+def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> Rows:
     """Run ``encoder`` on every copy, one copy after the other. Arguments as for ``batched``."""
     seen, owners = [], []
     for copy, number in enumerate(runs.graph.tolist()):
@@ -26,7 +26,7 @@ def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *,
         owners.append(nodes[perturbed.rows])
     if not seen:
         empty = torch.empty(0, dtype=torch.long, device=graph.batch.device)
-        return Embedded(graph.x[:0], empty, empty)
+        return as_rows(graph.x[:0], empty, empty, graph, runs, pooled)
 
     layered = None if pooled else as_layered(encoder)
     check_norms(encoder, runs)
@@ -42,26 +42,30 @@ def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *,
         check_rows(out.size(0), 1 if pooled else nodes.numel(), pooled)
     copy_of_row = torch.tensor([copy for copy, out in enumerate(outs) for _ in out], dtype=torch.long)
     copy_of_row = copy_of_row.to(graph.batch.device)
-    return Embedded(torch.cat(outs), runs.graph if pooled else torch.cat(owners), copy_of_row)
+    owner = runs.graph if pooled else torch.cat(owners)
+    return as_rows(torch.cat(outs), owner, copy_of_row, graph, runs, pooled)
 
 
 def _layer_by_layer(layered: Layered, seen: list[Perturbed], runs: Runs) -> list[Tensor]:
     """``conv`` on each copy by itself; ``update`` on the rows of all copies, since batch norm looks at all of them."""
     sizes = [perturbed.graph.num_nodes for perturbed in seen]
     copy = torch.repeat_interleave(torch.arange(len(seen)), torch.tensor(sizes)).to(runs.weight.device)
+    weights = None if runs.equally_weighted else RowWeights(runs.weight[copy], copy.numel())
     xs = [[perturbed.graph.x] for perturbed in seen]
     for layer in layered.layers():
-        if layer.opaque is not None:
-            _refuse_batch_statistics(layer.opaque)
+        if not layer.split:
+            _refuse_batch_statistics(layer.message)
         gathered = [
             layer.conv(x[-1], perturbed.graph.edge_index, perturbed.graph.edge_attr)
             for x, perturbed in zip(xs, seen, strict=True)
         ]
-        with row_weights(None if runs.equally_weighted else runs.weight[copy]):
+        with row_weights(weights):
             updated = layer.update(torch.cat(gathered), copy, len(seen))
         for x, perturbed, rows in zip(xs, seen, updated.split(sizes), strict=True):
             x.append(silence(rows, perturbed.silenced))
-    return [layered.combine(x) for x in xs]
+    with row_weights(weights):
+        combined = layered.combine([torch.cat(layer) for layer in zip(*xs, strict=True)])
+    return list(combined.split(sizes))
 
 
 def _component(graph: Graph, number: int) -> tuple[Graph, Tensor]:

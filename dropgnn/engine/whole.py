@@ -6,11 +6,14 @@ import inspect
 
 import torch
 from torch import Tensor
+from torch_geometric.nn import GraphNorm, GraphSizeNorm, InstanceNorm, LayerNorm, MeanSubtractionNorm, PairNorm
+from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
 
-_OURS = ("edge_attr", "batch")
+_OURS = ("edge_attr", "batch", "batch_size", "num_graphs")
+GRAPH_WIDE = (GraphNorm, GraphSizeNorm, InstanceNorm, MeanSubtractionNorm, PairNorm)
 
 
 def check_wrappable(module: object) -> None:
@@ -25,6 +28,8 @@ def check_wrappable(module: object) -> None:
                 f"{type(child).__name__}(cached=True) would keep the first run's graph for all runs; set cached=False"
             )
     parameters = list(inspect.signature(module.forward).parameters.values())
+    for blind in _without_batch(module):
+        _refuse_graph_wide_norms(blind)
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return
     if len(parameters) < 2:
@@ -41,11 +46,29 @@ def check_wrappable(module: object) -> None:
             )
 
 
+def _without_batch(module: torch.nn.Module) -> list[torch.nn.Module]:
+    """The parts that are not told which graph a node belongs to: of a ``BasicGNN`` its convolutions, else all or none."""
+    if isinstance(module, BasicGNN):
+        return list(module.convs)
+    return [] if "batch" in inspect.signature(module.forward).parameters else [module]
+
+
+def _refuse_graph_wide_norms(module: torch.nn.Module) -> None:
+    """Without a ``batch`` a norm over the graph would be one over all copies."""
+    for name, child in module.named_modules():
+        wide = isinstance(child, GRAPH_WIDE) or (isinstance(child, LayerNorm) and child.mode == "graph")
+        if wide:
+            raise Unsupported(
+                f"{type(child).__name__} '{name}' looks at a whole graph, but {type(module).__name__} has no 'batch' to tell "
+                "the copies apart; add batch=None to its forward and pass it on to the norm, or use another norm"
+            )
+
+
 def call_whole(module: torch.nn.Module, graph: Graph) -> Tensor:
     """``module`` on ``graph``, with edge features where there are any and ``batch`` where it asks for it."""
     parameters = inspect.signature(module.forward).parameters
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    extra: dict[str, Tensor] = {}
+    extra: dict[str, Tensor | int] = {name: graph.num_graphs for name in _OURS[2:] if name in parameters}
     if graph.edge_attr is not None:
         if "edge_attr" not in parameters and not open_ended:
             raise Unsupported(f"{type(module).__name__}.forward has no 'edge_attr' and would ignore it; leave it out")

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from dropgnn.engine.embedded import Embedded
+from dropgnn.errors import whole_number
 from dropgnn.registry import Registry
 
 
@@ -29,8 +31,8 @@ class Aggregator(torch.nn.Module, ABC):
     """Turns the embeddings of a node in all runs into one."""
 
     @abstractmethod
-    def collect(self, x: Tensor, owner: Tensor, weight: Tensor, num_owners: int) -> Collected:
-        """Reduce rows x ``[M, F]`` of nodes owner ``[M]`` with weights ``[M]`` to one row per node."""
+    def collect(self, embedded: Embedded) -> Collected:
+        """Reduce the rows of each node to one."""
 
     @abstractmethod
     def merge(self, a: Collected, b: Collected) -> Collected:
@@ -40,47 +42,42 @@ class Aggregator(torch.nn.Module, ABC):
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
         """The embedding ``[N, F]``, where r ``[N]`` is the number of copies a node averages over."""
 
-    def out_channels(self, in_channels: int) -> int:
-        """Width of the result for rows of width ``in_channels``."""
-        return in_channels
-
 
 class _Additive(Aggregator):
     """Aggregators built on the weighted sum."""
 
-    def collect(self, x: Tensor, owner: Tensor, weight: Tensor, num_owners: int) -> Collected:
-        value = x.new_zeros(num_owners, x.size(1)).index_add(0, owner, weight.to(x.dtype).unsqueeze(1) * x)
-        return Collected(value, weight.new_zeros(num_owners).index_add(0, owner, weight))
+    def collect(self, embedded: Embedded) -> Collected:
+        return Collected(embedded.sums(), embedded.seen())
 
     def merge(self, a: Collected, b: Collected) -> Collected:
         return Collected(a.value + b.value, a.weight + b.weight)
+
+    @staticmethod
+    def mean(collected: Collected) -> Tensor:
+        """The weighted mean; zeros where nothing was seen."""
+        safe = torch.where(collected.weight > 0, collected.weight, torch.ones_like(collected.weight))
+        return collected.value / safe.to(collected.value.dtype).unsqueeze(1)
 
 
 class Mean(_Additive):
     r""":math:`\sum_i w_i x_i / \sum_i w_i` over the copies where the node is present. The paper's choice."""
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
-        present = collected.weight > 0
-        safe = torch.where(present, collected.weight, torch.ones_like(collected.weight))
-        return collected.value / safe.to(collected.value.dtype).unsqueeze(1)
+        return self.mean(collected)
 
 
 class Sum(_Additive):
-    r""":math:`r` times the mean; for random runs the plain sum."""
+    r""":math:`r` times the mean; for random runs in which the node is always present, the plain sum."""
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
-        mean = Mean.finish(self, collected, r)  # type: ignore[arg-type]
-        return mean * r.to(mean.dtype).unsqueeze(1)
+        return self.mean(collected) * r.to(collected.value.dtype).unsqueeze(1)
 
 
 class Max(Aggregator):
     """The largest value of each feature over all copies of positive weight where the node is present."""
 
-    def collect(self, x: Tensor, owner: Tensor, weight: Tensor, num_owners: int) -> Collected:
-        x, owner, weight = x[weight > 0], owner[weight > 0], weight[weight > 0]
-        lowest = x.new_full((num_owners, x.size(1)), -torch.inf)
-        value = lowest.scatter_reduce(0, owner.unsqueeze(1).expand_as(x), x, "amax")
-        return Collected(value, weight.new_zeros(num_owners).index_add(0, owner, weight))
+    def collect(self, embedded: Embedded) -> Collected:
+        return Collected(embedded.maxima(), embedded.seen())
 
     def merge(self, a: Collected, b: Collected) -> Collected:
         return Collected(torch.maximum(a.value, b.value), a.weight + b.weight)
@@ -89,7 +86,7 @@ class Max(Aggregator):
         return collected.value.masked_fill((collected.weight <= 0).unsqueeze(1), 0.0)
 
 
-class TransformSum(Aggregator):
+class TransformSum(_Additive):
     r"""Transform, then sum: :math:`\sum_i \sigma(W x_i + b)` with a sigmoid (Section 2.3).
 
     Unlike the mean this sees the *distribution* of a node's embeddings, not only its centre.
@@ -101,20 +98,14 @@ class TransformSum(Aggregator):
 
     def __init__(self, in_channels: int, out_channels: int | None = None) -> None:
         super().__init__()
-        self.linear = torch.nn.Linear(in_channels, out_channels or in_channels)
-        self.total = Sum()
+        width = in_channels if out_channels is None else whole_number("out_channels", out_channels, least=1)
+        self.linear = torch.nn.Linear(in_channels, width)
 
-    def collect(self, x: Tensor, owner: Tensor, weight: Tensor, num_owners: int) -> Collected:
-        return self.total.collect(torch.sigmoid(self.linear(x)), owner, weight, num_owners)
-
-    def merge(self, a: Collected, b: Collected) -> Collected:
-        return self.total.merge(a, b)
+    def collect(self, embedded: Embedded) -> Collected:
+        return Collected(embedded.sums(lambda x: torch.sigmoid(self.linear(x))), embedded.seen())
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
-        return self.total.finish(collected, r)
-
-    def out_channels(self, in_channels: int) -> int:
-        return self.linear.out_features
+        return self.mean(collected) * r.to(collected.value.dtype).unsqueeze(1)
 
 
 AGGREGATORS = Registry[type[Aggregator]](

@@ -16,9 +16,13 @@ def check_inputs(encoder: torch.nn.Module, graph: Graph, *, pooled: bool) -> Non
     layered = None if pooled else as_layered(encoder)
     if layered is not None:
         layered.check_edge_attr(None if graph.edge_attr is None else graph.edge_attr.size(1))
-    width = getattr(encoder, "in_channels", None)
-    if isinstance(width, int) and width > 0 and graph.x.size(1) != width:
-        raise InvalidArgument("x", f"must have the encoder's {width} features per node", got=graph.x.size(1))
+        width = getattr(encoder, "in_channels", None)
+        if isinstance(width, int) and width > 0 and graph.x.size(1) != width:
+            raise InvalidArgument("x", f"must have the encoder's {width} features per node", got=graph.x.size(1))
+        for name, value in (("x", graph.x), ("edge_attr", graph.edge_attr)):
+            if value is not None and not value.is_floating_point():
+                hint = f"convert with {name}.float(), or one-hot categories"
+                raise InvalidArgument(name, "must be floating point for this encoder", got=value.dtype, hint=hint)
     weights = next((p for p in encoder.parameters() if p.is_floating_point()), None)
     if weights is None or torch.is_autocast_enabled(graph.x.device.type):
         return
@@ -42,6 +46,10 @@ def check_runs(runs: Runs, graph: Graph, mode: Mode, *, pooled: bool) -> None:
             "runs",
             f"must be for these graphs, with {sizes.tolist()[:10]} {runs.items}",
             got=runs.items_per_graph.tolist()[:10],
+        )
+    if runs.shares is not None and not torch.equal(runs.shares.nodes_per_graph, graph.nodes_per_graph):
+        raise InvalidArgument(
+            "runs", "must be for these graphs", got=f"shares of {runs.shares.nodes_per_graph.tolist()[:10]}"
         )
     if pooled and runs.shares is not None:
         raise Unsupported(

@@ -24,6 +24,14 @@ class Encoder(torch.nn.Module, ABC):
     out_channels: int
     edge_dim: int | None = None
 
+    def __init_subclass__(cls, **arguments: object) -> None:
+        super().__init_subclass__(**arguments)
+        if "forward" in cls.__dict__:
+            raise Unsupported(
+                f"{cls.__name__} overrides forward, which engines that walk its layers would pass by; override layers() or "
+                "combine(), or wrap the encoder in a module of your own"
+            )
+
     @abstractmethod
     def layers(self) -> Sequence[Layer]:
         """The layers in order."""
@@ -31,6 +39,10 @@ class Encoder(torch.nn.Module, ABC):
     def combine(self, xs: Sequence[Tensor]) -> Tensor:
         """The embedding from the input rows ``xs[0]`` and the output rows of every layer; by default the last."""
         return xs[-1]
+
+    def slices(self) -> Sequence[int] | None:
+        """Where ``combine`` only puts some of the ``xs`` side by side: which; else ``None``. Engines profit from it."""
+        return None
 
     def check_edge_attr(self, width: int | None) -> None:
         """Raise where edge features are given but not used, or needed but not given; ``None`` means not given."""

@@ -35,7 +35,10 @@ class _IsomorphismStack(Encoder):
     @staticmethod
     def _layer(conv: torch.nn.Module, norm: torch.nn.Module) -> Layer:
         gather, mlp = split_gin(conv)
-        return Layer(gather, lambda x, batch, num_graphs: norm(mlp(x)).relu())
+        return Layer(gather, lambda x, batch, num_graphs: norm(mlp(x)).relu(), conv, (mlp, norm), split=True)
+
+    def slices(self) -> Sequence[int]:
+        return range(len(self.channels))
 
     def combine(self, xs: Sequence[Tensor]) -> Tensor:
         return torch.cat(list(xs), dim=1)

@@ -71,6 +71,26 @@ class Pooled(torch.nn.Module):
     def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
         return self.head(self._reduce(x, batch, num_graphs))
 
+    def linear_parts(self, widths: Sequence[int]) -> list[Tensor] | None:
+        """This head as a linear map per slice of the embedding, where it is linear; for engines that pool last."""
+        if self.pool not in ("sum", "mean"):
+            return None
+        if isinstance(self.head, LayerReadout) and self.head.channels == tuple(widths):
+            return [linear.weight for linear in self.head.linears]  # type: ignore[misc]
+        if type(self.head) is torch.nn.Linear:
+            return list(self.head.weight.split(list(widths), dim=1))
+        return None
+
+    def finish(self, pooled: Sequence[Tensor], sizes: Tensor) -> Tensor:
+        """Predictions from sums over graphs of what :meth:`linear_parts` projected, and the graphs' sizes."""
+        if self.pool == "mean":
+            pooled = [part / sizes.clamp(min=1).to(part.dtype).unsqueeze(1) for part in pooled]
+        if isinstance(self.head, LayerReadout):
+            biased = zip(self.head.linears, pooled, strict=True)
+            return torch.stack([self.head.dropout(part + linear.bias) for linear, part in biased]).sum(dim=0)  # type: ignore[operator]
+        total = torch.stack(list(pooled)).sum(dim=0)
+        return total if self.head.bias is None else total + self.head.bias  # type: ignore[operator]
+
 
 class Set2SetReadout(torch.nn.Module):
     """Set2Set (Vinyals et al., ICLR 2016) over the nodes of each graph, then a head for rows of twice the width.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple, overload
 
 import torch
@@ -11,10 +11,12 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from dropgnn.engine import ENGINES, Embedded
+from dropgnn.engine.allowed import why_not
+from dropgnn.engine.heads import predict, takes_batch
 from dropgnn.engine.layers import as_layered
 from dropgnn.engine.norm import takes_batch_statistics, weigh_norms
 from dropgnn.engine.whole import check_wrappable
-from dropgnn.errors import InvalidArgument, Unsupported
+from dropgnn.errors import InvalidArgument, NotShared, Unsupported, whole_number
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import AGGREGATORS, Aggregator, Collected, TransformSum
 from dropgnn.nn.checks import check_inputs, check_runs
@@ -30,8 +32,8 @@ class _Part(NamedTuple):
 
     collected: Collected
     auxiliary: Tensor | None
-    owner: Tensor
-    weight: Tensor
+    owner: Tensor | None
+    weight: Tensor | None
 
 
 class DropGNN(torch.nn.Module):
@@ -52,7 +54,8 @@ class DropGNN(torch.nn.Module):
         head: Turns embeddings into predictions; ``None`` returns the embeddings themselves.
         auxiliary: A head applied to each single run, for :meth:`Outcome.loss`.
         eval_sampler: Another sampler for evaluation, e.g. exhaustive runs after training on random ones.
-        engine: ``"batched"`` or ``"reference"``.
+        engine: ``"shared"`` computes each distinct embedding once, ``"batched"`` all copies at once, ``"reference"`` one
+            after the other; ``"auto"`` shares wherever that is exact and says so once where it is not.
         chunk: Execute at most this many copies of each graph at a time. Bounds memory by the chunk instead of by r;
             with gradients the chunks are computed again in the backward pass.
         pooled: Whether the encoder itself pools to one row per graph; runs are then aggregated per graph.
@@ -79,36 +82,51 @@ class DropGNN(torch.nn.Module):
         *,
         auxiliary: torch.nn.Module | None = None,
         eval_sampler: Sampler | None = None,
-        engine: str = "batched",
+        engine: str = "auto",
         chunk: int | None = None,
         pooled: bool = False,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         check_wrappable(encoder)
-        ENGINES[engine]  # an unknown name is an error now, not at the first call
-        for name, value in (("sampler", sampler), ("eval_sampler", eval_sampler)):
-            if value is not None and not isinstance(value, Sampler):
-                raise InvalidArgument(name, "must be a Sampler, e.g. Bernoulli(p=0.1, r=20)", got=repr(value))
-        if sampler is None:
-            raise InvalidArgument("sampler", "must be a Sampler, e.g. Bernoulli(p=0.1, r=20)", got=None)
-        if chunk is not None and chunk < 1:
-            raise InvalidArgument("chunk", "must be at least 1", got=chunk)
-        if auxiliary is not None and not pooled and _takes_batch(head) != _takes_batch(auxiliary):
+        _check_kind("sampler", sampler, Sampler, "e.g. Bernoulli(p=0.1, r=20)")
+        if eval_sampler is not None:
+            _check_kind("eval_sampler", eval_sampler, Sampler, "e.g. Exhaustive(p=0.1, k=1)")
+        if not isinstance(mode, str):
+            _check_kind("mode", mode, Mode, f"or one of {', '.join(MODES)}")
+        if not isinstance(aggregator, str):
+            _check_kind("aggregator", aggregator, Aggregator, f"or one of {', '.join(AGGREGATORS)}")
+        for name, module in (("head", head), ("auxiliary", auxiliary)):
+            if module is not None:
+                _check_kind(name, module, torch.nn.Module, "e.g. torch.nn.Linear(16, 2), or Pooled(...) for graphs")
+        if generator is not None:
+            _check_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
+        if pooled and (takes_batch(head) or takes_batch(auxiliary)):
+            raise InvalidArgument(
+                "head",
+                "must be for rows where the encoder pools already",
+                got=type(head).__name__,
+                hint="e.g. torch.nn.Linear",
+            )
+        if auxiliary is not None and not pooled and takes_batch(head) != takes_batch(auxiliary):
             raise InvalidArgument(
                 "auxiliary", "must predict what head predicts, nodes or graphs", got=type(auxiliary).__name__
             )
+        if engine != "auto":
+            ENGINES[engine]  # an unknown name is an error now, not at the first call
         self.encoder = encoder
         self.sampler, self.eval_sampler = sampler, eval_sampler
         self.mode = MODES[mode]() if isinstance(mode, str) else mode
         self.aggregator = _aggregator(aggregator, encoder) if isinstance(aggregator, str) else aggregator
         self.head, self.auxiliary = head, auxiliary
         self.engine = engine
-        self.chunk, self.pooled, self.generator = chunk, pooled, generator
+        self._said: set[str] = set()
+        self.chunk = None if chunk is None else whole_number("chunk", chunk, least=1)
+        self.pooled, self.generator = pooled, generator
 
         layered = None if pooled else as_layered(encoder)
         if layered is not None:
-            weigh_norms(encoder, leave=[layer.opaque for layer in layered.layers() if layer.opaque is not None])
+            weigh_norms(encoder, leave=[layer.message for layer in layered.layers() if not layer.split])
 
     @classmethod
     def planned(
@@ -136,9 +154,18 @@ class DropGNN(torch.nn.Module):
                     "hops", f"must be given: we cannot count the layers of {type(encoder).__name__}", got=None
                 )
             hops = len(layered.layers())
+        for name in ("sampler", "generator"):
+            if name in arguments:
+                raise InvalidArgument(
+                    name, "is chosen by planned", got=arguments[name], hint="call DropGNN(...) instead"
+                )
+        if arguments.get("mode") == "edges":
+            raise InvalidArgument(
+                "mode", "must drop nodes: the plan is for them", got="edges", hint="call DropGNN(...)"
+            )
         plan = RunPlan.of(graphs, hops=hops)
-        arguments.setdefault("generator", torch.Generator().manual_seed(seed))
-        return cls(encoder, Bernoulli(plan.p, plan.runs), **arguments)  # type: ignore[arg-type]
+        generator = torch.Generator().manual_seed(seed)
+        return cls(encoder, Bernoulli(plan.p, plan.runs), generator=generator, **arguments)  # type: ignore[arg-type]
 
     @overload
     def forward(
@@ -190,89 +217,97 @@ class DropGNN(torch.nn.Module):
         """
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
         check_inputs(self.encoder, graph, pooled=self.pooled)
+        given = runs is not None
         if runs is None:
             runs = self.draw(graph, generator=generator)
+        _check_kind("runs", runs, Runs, "drawn by model.draw(Graph.of(...)) or written down with Runs.of(...)")
         runs = runs.to(x.device)
+        if given:
+            runs.check()
         check_runs(runs, graph, self.mode, pooled=self.pooled)
         self._check_auxiliary(runs)
 
-        parts = self._parts(graph, runs)
-        collected = parts[0].collected
-        for part in parts[1:]:
-            collected = self.aggregator.merge(collected, part.collected)
+        collected, single = None, []
+        for part in self._parts(graph, runs):
+            collected = part.collected if collected is None else self.aggregator.merge(collected, part.collected)
+            if return_outcome and part.auxiliary is not None:
+                single.append((part.auxiliary, part.owner, part.weight))
+        assert collected is not None  # there is always a part, be it an empty one
         owners = torch.ones_like(graph.nodes_per_graph) if self.pooled else graph.nodes_per_graph
         embedding = self.aggregator.finish(collected, runs.copies_averaged(owners))
-        prediction = self._predict(self.head, embedding, graph.batch, graph.num_graphs)
+        prediction = embedding
+        if self.head is not None:
+            graphs = takes_batch(self.head) and not self.pooled
+            prediction = predict(self.head, embedding, *((graph.batch, graph.num_graphs) if graphs else ()))
         if not return_outcome:
             return prediction
-        auxiliary = [part.auxiliary for part in parts if part.auxiliary is not None]
-        return Outcome(
-            prediction,
-            embedding,
-            torch.cat(auxiliary) if auxiliary else None,
-            torch.cat([part.owner for part in parts]),
-            torch.cat([part.weight for part in parts]),
-            runs,
+        auxiliary, owner, weight = (
+            (torch.cat(column) for column in zip(*single, strict=True)) if single else (None,) * 3
         )
+        return Outcome(prediction, embedding, auxiliary, owner, weight, runs)
 
     @property
     def predicts_graphs(self) -> bool:
         """Whether there is one prediction per graph; otherwise there is one per node."""
-        return self.pooled or _takes_batch(self.head)
+        return self.pooled or takes_batch(self.head)
 
     def draw(self, graph: Graph, *, generator: torch.Generator | None = None) -> Runs:
         """Runs for a batch, from the sampler of the current mode (training or evaluation)."""
         sampler = self.sampler if self.training or self.eval_sampler is None else self.eval_sampler
         return sampler(graph, items=self.mode.items, generator=self.generator if generator is None else generator)
 
-    def _parts(self, graph: Graph, runs: Runs) -> list[_Part]:
-        """Execute the runs, chunk by chunk."""
+    def _parts(self, graph: Graph, runs: Runs) -> Iterator[_Part]:
+        """Execute the runs, chunk by chunk, each forgotten once it has been used."""
         if self.chunk is None or int(runs.copies_per_graph.max() if runs.num_graphs else 0) <= self.chunk:
-            return [self._run(graph, runs)]
+            yield self._run(graph, runs)
+            return
         for module in (self.encoder, self.aggregator, self.auxiliary):
             if module is not None and takes_batch_statistics(module):
                 raise Unsupported(
                     f"chunk={self.chunk} would take the batch statistics of {type(module).__name__} chunk by chunk while "
                     "training; train with chunk=None, or call .eval() on its batch norms"
                 )
-        if torch.is_grad_enabled():
-            return [checkpoint(self._run, graph, part, use_reentrant=False) for part in runs.split(self.chunk)]
-        return [self._run(graph, part) for part in runs.split(self.chunk)]
+        for part in runs.split(self.chunk):
+            if torch.is_grad_enabled():
+                yield checkpoint(self._run, graph, part, use_reentrant=False)
+            else:
+                yield self._run(graph, part)
 
     def _run(self, graph: Graph, runs: Runs) -> _Part:
-        embedded = ENGINES[self.engine](self.encoder, self.mode, graph, runs, pooled=self.pooled)
-        if self.pooled:
-            weight, num_owners = runs.weight[embedded.copy], graph.num_graphs
-        else:
-            weight, num_owners = runs.row_weights(embedded.owner, embedded.copy), graph.num_nodes
-        collected = self.aggregator.collect(embedded.x, embedded.owner, weight, num_owners)
+        embedded = self._choose_engine()(self.encoder, self.mode, graph, runs, pooled=self.pooled)
+        collected = self.aggregator.collect(embedded)
         if self.auxiliary is None:
-            return _Part(collected, None, embedded.owner, weight)
-        return _Part(collected, *self._predict_single_runs(embedded, weight, runs))
+            return _Part(collected, None, None, None)
+        if takes_batch(self.auxiliary) and not self.pooled:
+            return _Part(collected, embedded.predict_copies(self.auxiliary), runs.graph, runs.weight)
+        return _Part(collected, *embedded.predict_rows(self.auxiliary))
 
-    def _predict_single_runs(self, embedded: Embedded, weight: Tensor, runs: Runs) -> tuple[Tensor, Tensor, Tensor]:
-        """Auxiliary predictions, what they are about, and how much they count."""
-        auxiliary = self._predict(self.auxiliary, embedded.x, embedded.copy, runs.num_copies)
-        if _takes_batch(self.auxiliary) and not self.pooled:
-            return auxiliary, runs.graph, runs.weight
-        return auxiliary, embedded.owner, weight
-
-    def _predict(self, head: torch.nn.Module | None, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
-        if head is None:
-            return x
-        return head(x, batch, num_graphs) if _takes_batch(head) and not self.pooled else head(x)
+    def _choose_engine(self) -> Callable[..., Embedded]:
+        if self.engine != "auto":
+            return ENGINES[self.engine]
+        reason = why_not(self.encoder, self.mode, pooled=self.pooled)
+        if reason is None:
+            return ENGINES["shared"]
+        if reason not in self._said:
+            self._said.add(reason)
+            warnings.warn(f"equal rows are not shared but computed in every copy: {reason}", NotShared, stacklevel=4)
+        return ENGINES["batched"]
 
     def _check_auxiliary(self, runs: Runs) -> None:
         if not runs.equally_weighted and self.auxiliary is not None and takes_batch_statistics(self.auxiliary):
-            raise Unsupported("an auxiliary head with batch norm cannot train on copies of unequal weight")
+            raise Unsupported(
+                "an auxiliary head with batch norm cannot train on copies of unequal weight; use one without, or random runs"
+            )
 
     def extra_repr(self) -> str:
         evaluation = f", eval_sampler={self.eval_sampler!r}" if self.eval_sampler is not None else ""
         return f"sampler={self.sampler!r}{evaluation}, mode={self.mode!r}, engine={self.engine!r}"
 
 
-def _takes_batch(head: torch.nn.Module | None) -> bool:
-    return head is not None and "batch" in inspect.signature(head.forward).parameters
+def _check_kind(name: str, value: object, kind: type, hint: str) -> None:
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InvalidArgument(name, f"must be {article} {kind.__name__}", got=repr(value), hint=hint)
 
 
 def _aggregator(name: str, encoder: torch.nn.Module) -> Aggregator:

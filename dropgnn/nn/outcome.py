@@ -21,15 +21,15 @@ class Outcome:
 
     Shapes:
         prediction ``[N or G, out]``; embedding ``[N or G, F]``: the aggregated rows before the head; auxiliary
-        ``[A, out]``: predictions from single runs, or ``None``; owner ``[A]``: the node or graph each is about;
-        weight ``[A]``: how much each counts.
+        ``[A, out]``: predictions from single runs; owner ``[A]``: the node or graph each is about; weight ``[A]``: how much
+        each counts; all three ``None`` without an auxiliary head.
     """
 
     prediction: Tensor
     embedding: Tensor
     auxiliary: Tensor | None
-    owner: Tensor
-    weight: Tensor
+    owner: Tensor | None
+    weight: Tensor | None
     runs: Runs
 
     def loss(
@@ -38,7 +38,7 @@ class Outcome:
         criterion: Callable[..., Tensor] = torch.nn.functional.cross_entropy,
         *,
         mask: Tensor | None = None,
-        auxiliary_share: float = AUXILIARY_SHARE,
+        auxiliary_share: float | None = None,
     ) -> Tensor:
         r"""The main loss and, where there is an auxiliary head, the loss of the single runs.
 
@@ -48,21 +48,41 @@ class Outcome:
             target: One entry per prediction.
             criterion: A function with a ``reduction`` argument, as those of ``torch.nn.functional``.
             mask: Which nodes or graphs count; by default all.
-            auxiliary_share: a above.
+            auxiliary_share: a above, by default one third; only with an auxiliary head.
         """
+        if auxiliary_share is not None and self.auxiliary is None:
+            raise InvalidArgument("auxiliary_share", "has no effect without an auxiliary head", got=auxiliary_share)
+        auxiliary_share = AUXILIARY_SHARE if auxiliary_share is None else auxiliary_share
+        if mask is not None and mask.dtype != torch.bool:
+            raise InvalidArgument("mask", "must be a mask of booleans", got=mask.dtype, hint="e.g. data.train_mask")
         if not 0 <= auxiliary_share <= 1:
             raise InvalidArgument("auxiliary_share", "must lie in [0, 1]", got=auxiliary_share)
         if target.size(0) != self.prediction.size(0):
             raise InvalidArgument(
                 "target", f"must have one entry per prediction, here {self.prediction.size(0)}", got=target.size(0)
             )
+        if target.is_floating_point() and target.shape != self.prediction.shape:
+            raise InvalidArgument(
+                "target",
+                f"must have the shape of the prediction, {tuple(self.prediction.shape)}, where it is a real number",
+                got=tuple(target.shape),
+                hint="for one number per prediction use target.unsqueeze(1)",
+            )
+        if isinstance(criterion, torch.nn.Module):
+            raise InvalidArgument(
+                "criterion",
+                "must be a function with a reduction argument",
+                got=type(criterion).__name__,
+                hint="use its twin in torch.nn.functional, e.g. mse_loss for MSELoss",
+            )
         counted = slice(None) if mask is None else mask
         main = criterion(self.prediction[counted], target[counted], reduction="mean")
-        if self.auxiliary is None:
+        if self.auxiliary is None or self.owner is None or self.weight is None:
             return main
         rows = slice(None) if mask is None else mask[self.owner]
         single = criterion(self.auxiliary[rows], target[self.owner[rows]], reduction="none")
         weight = self.weight[rows].to(single.dtype)
         weight = weight.reshape(-1, *[1] * (single.dim() - 1)).expand_as(single)
-        single = (weight * single).sum() / weight.sum()
+        # Where no counted node is present in any copy there is nothing to learn from single runs.
+        single = (weight * single).sum() / weight.sum().clamp(min=torch.finfo(weight.dtype).tiny)
         return (1 - auxiliary_share) * main + auxiliary_share * single

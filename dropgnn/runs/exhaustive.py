@@ -7,14 +7,16 @@ The weight of a set S is proportional to its odds :math:`\prod_{v \in S} p_v / (
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import chain, combinations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dropgnn.errors import InvalidArgument
 from dropgnn.graph import Graph, enumerate_blocks, offsets
 from dropgnn.runs.runs import Runs, Shares
-from dropgnn.theory.enumerate import check_budget
+from dropgnn.theory.enumerate import check_budget, count_dropouts
 from dropgnn.theory.numbers import neighborhoods
 
 
@@ -61,16 +63,22 @@ def enumerate_locally(graph: Graph, items: str, p: Tensor, k: int, hops: int, bu
     return Runs(items, sizes, graph_of_copy, mass / total[graph_of_copy], _pairs(local), shares)
 
 
-@lru_cache(maxsize=512)
 def _subsets(number: int, k: int) -> Tensor:
+    """All sets; the small tables, which come again with every batch, are kept."""
+    return _kept_subsets(number, k) if count_dropouts(number, k) <= 10_000 else _list_subsets(number, k)
+
+
+def _list_subsets(number: int, k: int) -> Tensor:
     """Rows of at most k items out of ``number``, padded with -1 behind, small sets first; shape ``[C, min(k, number)]``."""
     width = min(k, number)
-    everything = torch.arange(number)
     parts = [torch.full((1, width), -1)]
     for size in range(1, width + 1):
-        combos = torch.combinations(everything, size)
-        parts.append(_widen(combos.reshape(-1, size), width))
+        flat = np.fromiter(chain.from_iterable(combinations(range(number), size)), np.int64)
+        parts.append(_widen(torch.from_numpy(flat).reshape(-1, size), width))
     return torch.cat(parts)
+
+
+_kept_subsets = lru_cache(maxsize=256)(_list_subsets)
 
 
 def _widen(sets: Tensor, width: int) -> Tensor:

@@ -13,9 +13,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.errors import InvalidArgument
-from dropgnn.graph import offsets
-
-ITEMS = ("nodes", "links")
+from dropgnn.graph import ITEMS, offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,10 +81,17 @@ class Runs:
             if not copies:
                 raise InvalidArgument("dropped", "must give every graph a copy", got=f"none for graph {graph}")
         sizes = torch.tensor([len(copies) for copies in dropped], dtype=torch.long)
-        flat = [sorted(set(items)) for copies in dropped for items in copies]
+        try:
+            flat = [sorted(set(items)) for copies in dropped for items in copies]
+        except TypeError:
+            raise InvalidArgument(
+                "dropped", "must list graphs, in them copies, in them items", got=dropped, hint="e.g. [[(), (0,)]]"
+            ) from None
         pairs = [(copy, item) for copy, items in enumerate(flat) for item in items]
         weights = [1.0 / len(copies) for copies in dropped for _ in copies]
         if weight is not None:
+            if [len(copies) for copies in weight] != sizes.tolist():
+                raise InvalidArgument("weight", f"must have {sizes.tolist()} entries, one per copy", got=weight)
             weights = [w for copies in weight for w in copies]
         runs = cls(
             items,
@@ -103,7 +108,7 @@ class Runs:
         copy, item = self.dropped
         if item.numel() and bool(((item < 0) | (item >= self.items_per_graph[self.graph[copy]])).any()):
             raise InvalidArgument("dropped", f"must name {self.items} of their graph", got=item.tolist()[:10])
-        if self.weight.shape != self.graph.shape or bool((self.weight < 0).any()):
+        if self.weight.shape != self.graph.shape or not bool((self.weight >= 0).all()):
             raise InvalidArgument(
                 "weight", f"must be {self.num_copies} non-negative numbers", got=self.weight.tolist()[:10]
             )

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Real
 
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, whole_number
 from dropgnn.graph import Graph, offsets
-from dropgnn.registry import Registry
 from dropgnn.runs.exhaustive import enumerate_globally, enumerate_locally
 from dropgnn.runs.runs import Runs
 from dropgnn.theory.enumerate import BUDGET
 
-Probability = float | Tensor | Callable[[Graph], Tensor]
-"""One p for all items, one per item, or a rule that gives one per item of any batch."""
+Probability = float | Tensor | Callable[[Graph, str], Tensor]
+"""One p for all items, one per item, or a rule ``(graph, items) -> p`` that gives one per item of any batch."""
 
 Count = int | Callable[[Graph], Tensor]
 """One r for all graphs, or a rule that gives one per graph."""
@@ -55,7 +55,7 @@ class _RandomRuns(Sampler):
             )
         sizes = graph.items_per_graph(items)
         graph_of_item = torch.repeat_interleave(torch.arange(graph.num_graphs, device=sizes.device), sizes)
-        p, r = _per_item(self.p, graph, sizes), _per_graph(self.r, graph)
+        p, r = _per_item(self.p, graph, items), _per_graph(self.r, graph)
         most = int(r.max()) if r.numel() else 0
         chosen = self._choose(p.to(generator.device), r[graph_of_item].to(generator.device), most, generator)
         item, run = chosen.to(sizes.device).nonzero(as_tuple=True)
@@ -137,15 +137,14 @@ class Exhaustive(Sampler):
                 got=hops,
                 hint="use the number of layers of the encoder",
             )
-        if isinstance(k, bool) or not isinstance(k, int) or k < 0:
-            raise InvalidArgument("k", "must be a whole number of at least 0", got=k)
+        k = whole_number("k", k, least=0)
         if hops is not None and hops < 1:
             raise InvalidArgument("hops", "must be at least 1", got=hops)
         self.p = _checked_p(p)
         self.k, self.scope, self.hops, self.budget = k, scope, hops, budget
 
     def __call__(self, graph: Graph, *, items: str = "nodes", generator: torch.Generator | None = None) -> Runs:
-        p = _per_item(self.p, graph, graph.items_per_graph(items))
+        p = _per_item(self.p, graph, items)
         if bool((p >= 1).any()):
             raise InvalidArgument("p", "must be below 1 for exhaustive runs", got=float(p.max()))
         if self.hops is None:
@@ -155,9 +154,6 @@ class Exhaustive(Sampler):
     def __repr__(self) -> str:
         where = f", scope='neighborhood', hops={self.hops}" if self.hops is not None else ""
         return f"Exhaustive(p={_show(self.p)}, k={self.k}{where})"
-
-
-SAMPLERS = Registry("sampler", {"bernoulli": Bernoulli, "stratified": Stratified, "exhaustive": Exhaustive})
 
 
 def _uniform(rows: int, columns: int, generator: torch.Generator) -> Tensor:
@@ -171,8 +167,9 @@ def _within(r: Tensor, most: int) -> Tensor:
 def _checked_p(p: Probability) -> Probability:
     if callable(p):
         return p
-    if not isinstance(p, (int, float, Tensor)) or isinstance(p, bool):
+    if not isinstance(p, (Real, Tensor)) or isinstance(p, bool):
         raise InvalidArgument("p", "must be a number, a tensor or a rule", got=type(p).__name__)
+    p = p if isinstance(p, Tensor) else float(p)
     values = torch.as_tensor(p, dtype=torch.float64)
     if not bool(((values >= 0) & (values <= 1)).all()):
         wrong = values[~((values >= 0) & (values <= 1))].flatten()[0].item()
@@ -185,20 +182,14 @@ def _checked_p(p: Probability) -> Probability:
 def _checked_r(r: Count) -> Count:
     if callable(r):
         return r
-    if isinstance(r, bool) or not isinstance(r, int) or r < 1:
-        raise InvalidArgument(
-            "r",
-            "must be a whole number of at least 1",
-            got=r,
-            hint="RunPlan.of(graphs, hops=...).runs is a good choice",
-        )
-    return r
+    return whole_number("r", r, least=1, hint="RunPlan.of(graphs, hops=...).runs is a good choice")
 
 
-def _per_item(p: Probability, graph: Graph, sizes: Tensor) -> Tensor:
+def _per_item(p: Probability, graph: Graph, items: str) -> Tensor:
     """p of every item, shape ``[I]``, float64."""
-    number = int(sizes.sum())
-    value = torch.as_tensor(_checked_p(p(graph)) if callable(p) else p, dtype=torch.float64, device=sizes.device)
+    number = int(graph.items_per_graph(items).sum())
+    value = _checked_p(p(graph, items)) if callable(p) else p
+    value = torch.as_tensor(value, dtype=torch.float64, device=graph.batch.device)
     if value.dim() == 0:
         return value.expand(number)
     if value.shape != (number,):
@@ -215,12 +206,12 @@ def _per_graph(r: Count, graph: Graph) -> Tensor:
     """r of every graph, shape ``[G]``."""
     if not callable(r):
         return torch.full((graph.num_graphs,), r, dtype=torch.long, device=graph.batch.device)
-    value = torch.as_tensor(r(graph), dtype=torch.long, device=graph.batch.device)
-    if value.shape != (graph.num_graphs,) or bool((value < 1).any()):
+    value = torch.as_tensor(r(graph), device=graph.batch.device)
+    if value.is_floating_point() or value.shape != (graph.num_graphs,) or bool((value < 1).any()):
         raise InvalidArgument(
             "r", f"must give each of {graph.num_graphs} graphs at least 1 run", got=value.tolist()[:10]
         )
-    return value
+    return value.long()
 
 
 def _show(value: object) -> str:

@@ -28,6 +28,8 @@ def neighborhoods(edge_index: np.ndarray, num_nodes: int, hops: int) -> sparse.c
     if hops < 0:
         raise InvalidArgument("hops", "must be at least 0", got=hops)
     sender, receiver = edge_index
+    if sender.size and not 0 <= edge_index.min() <= edge_index.max() < num_nodes:
+        raise InvalidArgument("edge_index", f"must point at the {num_nodes} nodes", got=int(edge_index.max()))
     ones = np.ones(sender.size, dtype=np.float32)
     step = sparse.csr_array((ones, (receiver, sender)), shape=(num_nodes, num_nodes))
     step = (step + sparse.eye_array(num_nodes, dtype=np.float32, format="csr")).sign()
@@ -73,7 +75,7 @@ def runs_to_see(gamma: float, k: int) -> int:
     return math.ceil(1.0 / (p**k * (1.0 - p) ** (gamma + 1 - k))) if gamma > 0 else 1
 
 
-def runs_theorem1(gamma: float, *, delta: float, t: float, nodes: int = 1) -> int:
+def runs_theorem1(gamma: float, nodes: int = 1, *, delta: float, t: float) -> int:
     r"""Theorem 1: with probability :math:`1 - 1/t` every 1-dropout occurs within
     :math:`(1 \pm \delta)` times its expectation.
 
@@ -81,15 +83,15 @@ def runs_theorem1(gamma: float, *, delta: float, t: float, nodes: int = 1) -> in
 
     Args:
         gamma: Size of the neighbourhood without its centre.
+        nodes: For how many nodes n the promise must hold at once.
         delta: Allowed relative deviation, in (0, 1].
         t: The failure probability is at most 1/t.
-        nodes: For how many nodes n the promise must hold at once.
     """
     _check_promise(gamma, delta, t, nodes)
-    return math.ceil(math.e * (gamma + 1) * 3.0 / delta**2 * math.log(2.0 * gamma * t * nodes)) if gamma > 0 else 1
+    return math.ceil(math.e * (gamma + 1) * 3.0 / delta**2 * _log(2.0 * gamma * t * nodes)) if gamma > 0 else 1
 
 
-def runs_theorem2(gamma: float, *, delta: float, t: float, nodes: int = 1) -> int:
+def runs_theorem2(gamma: float, nodes: int = 1, *, delta: float, t: float) -> int:
     r"""Theorem 2: as Theorem 1, and every k-dropout with :math:`k \ge 2` occurs less than :math:`(1 - \delta) E_1` times.
 
     .. math::
@@ -109,9 +111,14 @@ def runs_theorem2(gamma: float, *, delta: float, t: float, nodes: int = 1) -> in
             got=delta,
             hint="take a smaller delta or a larger neighbourhood",
         )
-    ones = 3.0 / delta**2 * math.log(4.0 * gamma * t * nodes)
+    ones = 3.0 / delta**2 * _log(4.0 * gamma * t * nodes)
     pairs = gamma * (2.0 + epsilon) / epsilon**2 * (gamma * math.log(2.0) + math.log(2.0 * t * nodes))
     return math.ceil(math.e * (gamma + 1) * max(ones, pairs))
+
+
+def _log(value: float) -> float:
+    """The logarithm of a union bound; a mean gamma below one can make the bound less than one event."""
+    return math.log(max(value, math.e))
 
 
 def _check_gamma(gamma: float) -> None:
@@ -123,7 +130,7 @@ def _check_promise(gamma: float, delta: float, t: float, nodes: int) -> None:
     _check_gamma(gamma)
     if not 0 < delta <= 1:
         raise InvalidArgument("delta", "must lie in (0, 1]", got=delta)
-    if not t > 1:
-        raise InvalidArgument("t", "must exceed 1: failures have probability at most 1/t", got=t)
+    if not 1 < t < math.inf:
+        raise InvalidArgument("t", "must exceed 1 and be finite: failures have probability at most 1/t", got=t)
     if nodes < 1:
         raise InvalidArgument("nodes", "must be at least 1", got=nodes)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, whole_number
 from dropgnn.theory.numbers import (
     best_probability,
     neighborhood_sizes,
@@ -42,7 +42,7 @@ class Region:
 
     @property
     def p(self) -> float:
-        return best_probability(self.gamma)
+        return _sensible_probability(self.gamma)
 
 
 @dataclass(frozen=True)
@@ -75,15 +75,17 @@ class RunPlan:
     @classmethod
     def of(cls, graphs: Iterable[HasEdges] | HasEdges, *, hops: int, reduce: str = "mean") -> RunPlan:
         """Plan for one graph or for many, e.g. a PyG dataset."""
-        if hasattr(graphs, "edge_index"):
+        if hasattr(graphs, "num_nodes"):
             graphs = [graphs]  # type: ignore[list-item]
         graphs = list(graphs)
         if reduce not in ("mean", "max"):
             raise InvalidArgument("reduce", "must be one of mean, max", got=repr(reduce))
+        hops = whole_number("hops", hops, least=1)
         gammas = [sizes_of(graph, hops) for graph in graphs]
         if not gammas or not sum(map(len, gammas)):
             raise InvalidArgument("graphs", "must have at least one node", got=f"{len(gammas)} graphs without nodes")
-        return cls(hops, reduce, tuple(np.concatenate(gammas).tolist()), len(graphs))
+        number = sum(int(getattr(graph, "num_graphs", 1)) for graph in graphs)
+        return cls(hops, reduce, tuple(np.concatenate(gammas).tolist()), number)
 
     @property
     def nodes(self) -> int:
@@ -96,7 +98,7 @@ class RunPlan:
     @property
     def p(self) -> float:
         """The dropout probability at which 1-dropouts are most frequent."""
-        return best_probability(self.gamma)
+        return _sensible_probability(self.gamma)
 
     @property
     def runs(self) -> int:
@@ -108,12 +110,16 @@ class RunPlan:
         return runs_to_see(self.gamma, k)
 
     def theorem1(self, *, delta: float = 0.5, t: float = 100.0, all_nodes: bool = False) -> int:
-        """Runs of Theorem 1, for one node or for all nodes at once."""
-        return runs_theorem1(self.gamma, delta=delta, t=t, nodes=self.nodes if all_nodes else 1)
+        """Runs of Theorem 1, for one node, or for all nodes at once: then at the largest gamma and its p*."""
+        return runs_theorem1(*self._promise(all_nodes), delta=delta, t=t)
 
     def theorem2(self, *, delta: float = 0.5, t: float = 100.0, all_nodes: bool = False) -> int:
-        """Runs of Theorem 2, for one node or for all nodes at once."""
-        return runs_theorem2(self.gamma, delta=delta, t=t, nodes=self.nodes if all_nodes else 1)
+        """Runs of Theorem 2, for one node, or for all nodes at once: then at the largest gamma and its p*."""
+        return runs_theorem2(*self._promise(all_nodes), delta=delta, t=t)
+
+    def _promise(self, all_nodes: bool) -> tuple[float, int]:
+        """The gamma and the number of nodes a theorem is asked about."""
+        return (float(max(self.gammas)), self.nodes) if all_nodes else (self.gamma, 1)
 
     @property
     def regions(self) -> tuple[Region, ...]:
@@ -125,14 +131,20 @@ class RunPlan:
             for member in (gammas[bands == band] for band in np.unique(bands))
         )
 
-    def p_by_region(self, graph: HasEdges) -> Tensor:
+    def p_by_region(self, graph: HasEdges, items: str = "nodes") -> Tensor:
         """A p for every node of ``graph``: that of its region; give it to a sampler as ``p=plan.p_by_region``.
 
         Neighbourhoods of a size this plan has never met get the p of their own size.
         """
+        if items != "nodes":
+            raise InvalidArgument(
+                "items", "must be nodes: regions are regions of nodes", got=items, hint="give a number as p"
+            )
         sizes = sizes_of(graph, self.hops)
         known = {int(_band(np.array(region.smallest))): region.p for region in self.regions}
-        chosen = [known.get(int(band), best_probability(size)) for band, size in zip(_band(sizes), sizes, strict=True)]
+        chosen = [
+            known.get(int(band), _sensible_probability(size)) for band, size in zip(_band(sizes), sizes, strict=True)
+        ]
         return torch.tensor(chosen, dtype=torch.float64, device=graph.edge_index.device)
 
     def __str__(self) -> str:
@@ -144,9 +156,17 @@ class RunPlan:
 
 def sizes_of(graph: HasEdges, hops: int) -> np.ndarray:
     """gamma of every node of a graph with ``edge_index`` and ``num_nodes``, shape ``[N]``."""
-    if graph.num_nodes is None:
-        raise InvalidArgument("num_nodes", "must be known", got=None, hint="set data.num_nodes")
-    return neighborhood_sizes(graph.edge_index.cpu().numpy(), graph.num_nodes, hops)
+    for name in ("edge_index", "num_nodes"):
+        if getattr(graph, name, None) is None:
+            raise InvalidArgument(
+                "graphs", f"must have {name}", got=type(graph).__name__, hint="use PyG's Data or Batch"
+            )
+    return neighborhood_sizes(graph.edge_index.cpu().numpy(), int(graph.num_nodes or 0), hops)
+
+
+def _sensible_probability(gamma: float) -> float:
+    """p*, but never above 1/2: a node without neighbours has no 1-dropout to see, and p* would always drop it."""
+    return best_probability(max(gamma, 1.0))
 
 
 def _band(gammas: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler
 from torch_geometric.data import Data
 
 from dropgnn.nn.model import DropGNN
+from dropgnn.nn.outcome import AUXILIARY_SHARE
 from dropgnn.registry import Registry
 
 Augment = Callable[[Data, torch.Generator], Data]
@@ -38,7 +39,7 @@ def fit(
     augment: Augment = unchanged,
     learning_rate: float = 0.01,
     schedule: str = "constant",
-    auxiliary_share: float = 1.0 / 3.0,
+    auxiliary_share: float = AUXILIARY_SHARE,
     on_epoch: Callable[[int, float], None] | None = None,
 ) -> None:
     """Adam, one step per epoch.
@@ -54,7 +55,7 @@ def fit(
         augment: Applied to the batch before every step.
         learning_rate: The paper's 0.01.
         schedule: ``"constant"`` (the paper) or ``"cosine"``, down to zero at the last epoch.
-        auxiliary_share: The auxiliary loss' share of the whole.
+        auxiliary_share: The auxiliary loss' share of the whole, where the model has an auxiliary head.
         on_epoch: Told the epoch, from 1, and its loss.
     """
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
@@ -64,7 +65,7 @@ def fit(
         optimizer.zero_grad()
         seen = augment(batch, generator)
         outcome = model(*inputs(seen), generator=generator, return_outcome=True)
-        loss = outcome.loss(seen.y, auxiliary_share=auxiliary_share)
+        loss = outcome.loss(seen.y, auxiliary_share=None if model.auxiliary is None else auxiliary_share)
         loss.backward()
         optimizer.step()
         scheduler.step()

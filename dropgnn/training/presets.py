@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dropgnn.nn.outcome import AUXILIARY_SHARE
 from dropgnn.registry import Registry
 
 
@@ -24,7 +25,7 @@ SYNTHETIC_RUNS = 50
 PRESETS = Registry[Preset](
     "preset",
     {
-        "paper": Preset(lambda m: 1.0 / m, SYNTHETIC_RUNS, 1.0 / 3.0, published_features=False),
+        "paper": Preset(lambda m: 1.0 / m, SYNTHETIC_RUNS, AUXILIARY_SHARE, published_features=False),
         "published": Preset(lambda m: 2.0 / (1.0 + m), SYNTHETIC_RUNS, 1.0 / 4.0, published_features=True),
     },
 )

@@ -57,7 +57,7 @@ def test_plan_for_a_real_dataset(data_root: Path) -> None:
         (["plan", "lcc", "--delta", "2"], "error: 'delta' must lie in (0, 1] (got 2.0)"),
         (["plan", "lcc", "--hops", "0"], "Invalid value for '--hops'"),
         (["plan", "lcc", "--reduce", "median"], "Invalid value for '--reduce'"),
-        (["demo", "--output", "no/such/folder/demo.html"], "error: 'output' must be in an existing folder"),
+        (["demo", "--output", "no/such/folder/demo.html"], "error: 'output' must be a file in an existing folder"),
         (["demo", "--seeds", "0"], "Invalid value for '--seeds'"),
     ],
 )

@@ -19,9 +19,15 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 
 def test_edge_lists(tmp_path: Path) -> None:
-    (data,) = read_graphs(write(tmp_path, "a.edges", "a b\nb,c  # comment\n\nlonely\nc c\n"))
+    (data,) = read_graphs(write(tmp_path, "a.edges", "% comment\na b\nb,c  # comment\n\nlonely\nc;c {}\n"))
     assert data.num_nodes == 4
     assert data.edge_index.t().tolist() == [[0, 1], [1, 2], [2, 2], [1, 0], [2, 1]]
+
+
+def test_a_heading_is_not_an_edge(tmp_path: Path) -> None:
+    for text in ("source,target\n0,1\n1,2\n", "0 1\n1 2\n"):
+        (data,) = read_graphs(write(tmp_path, "a.csv", text))
+        assert (data.num_nodes, data.edge_index.size(1)) == (3, 4)
 
 
 def test_graph6_and_graphml_agree(tmp_path: Path) -> None:
@@ -49,7 +55,7 @@ def test_gin_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.edges", "a b\na b c\n", r"a.edges, line 2: an edge has two ends, found 3 names"),
+        ("a.edges", "a b\na b c\n", r"a.edges, line 2: an edge has two ends, found 3 columns; keep the first two"),
         ("a.edges", "", r"a.edges holds no graph"),
         ("a.g6", "I?h]@eOWG\n!!\n", r"a.g6, line 2: not a graph6 code"),
         ("a.graphml", "<nonsense", r"a.graphml is not GraphML"),
@@ -57,6 +63,11 @@ def test_gin_text(tmp_path: Path) -> None:
         ("a.txt", "1\n2 0\n0 1 5\n0 0\n", r"a.txt, line 3: a neighbour is not one of the graph's nodes, 0 to 1"),
         ("a.txt", "1\n2 0\n0 2 1\n", r"a.txt, line 3: a node of degree 2 lists 1 neighbours"),
         ("a.txt", "1\n2 zero\n", r"a.txt, line 2: invalid literal"),
+        (
+            "a.txt",
+            "0 1\n1 2\n",
+            r"a.txt, line 1: the number of graphs stands alone .*an edge list ends in .edges or .csv",
+        ),
         ("a.xyz", "", r"has the ending '.xyz'; known are .g6, .graphml"),
     ],
 )

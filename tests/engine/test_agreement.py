@@ -11,6 +11,7 @@ import torch_geometric.nn as pyg
 from torch import Tensor
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Stratified
+from dropgnn.engine import ENGINES
 from dropgnn.graph import Graph
 from dropgnn.nn import LayerReadout, Pooled
 from dropgnn.runs.modes import MODES, Mode, Perturbed, ZeroInputs
@@ -83,6 +84,7 @@ def test_every_combination(encoder: str, mode: str, sampler: str, training: bool
     model, graph = build(encoder, mode, sampler)
     model.train(training)
     assert_engines_agree(model, graph, generator=generator(1))
+    assert_engines_agree(model, graph, generator=generator(2), inputs=False)
 
 
 @pytest.mark.parametrize("aggregator", ["mean", "sum", "max", "transform-sum"])
@@ -96,6 +98,7 @@ def test_with_heads_and_auxiliary_head(aggregator: str, mode: str, sampler: str,
     head, auxiliary = heads if level == "node" else [Pooled(head, pool="mean") for head in heads]
     model = DropGNN(encoder, SAMPLERS[sampler], mode, aggregator, head, auxiliary=auxiliary).double()
     assert_engines_agree(model, awkward_batch(), generator=generator(2))
+    assert_engines_agree(model, awkward_batch(), generator=generator(2), inputs=False)
 
 
 class _ForgetsOneDrop(ZeroInputs):
@@ -114,15 +117,17 @@ def test_the_comparison_can_fail() -> None:
 
 
 def test_several_steps_leave_the_same_running_statistics() -> None:
-    models = [build("gin-sum", "zero", "exhaustive-1", engine=engine)[0] for engine in ("reference", "batched")]
+    models = [build("gin-sum", "zero", "exhaustive-1", engine=engine)[0] for engine in ENGINES]
     graph = awkward_batch()
     for model in models:
-        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        # Not Adam: a bias in front of a batch norm has gradient zero, and Adam would scale its rounding up to a step.
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
         for _ in range(4):
             optimizer.zero_grad()
             model(graph.x, graph.edge_index, batch=graph.batch).square().sum().backward()
             optimizer.step()
-    for (name, a), b in zip(models[0].state_dict().items(), models[1].state_dict().values(), strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-8, msg=name)
-        if name.endswith("num_batches_tracked"):
-            assert int(a) == 4
+    for other in models[1:]:
+        for (name, a), b in zip(models[0].state_dict().items(), other.state_dict().values(), strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-8, msg=name)
+            if name.endswith("num_batches_tracked"):
+                assert int(a) == 4

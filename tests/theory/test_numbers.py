@@ -95,7 +95,7 @@ def test_the_simulation_can_fail() -> None:
 
 def test_theorems_against_their_formulas() -> None:
     assert runs_theorem1(10, delta=0.5, t=100) == math.ceil(3 * math.e / 0.25 * 11 * math.log(2 * 10 * 100))
-    assert runs_theorem1(10, delta=0.5, t=100, nodes=7) == math.ceil(12 * math.e * 11 * math.log(2 * 10 * 100 * 7))
+    assert runs_theorem1(10, 7, delta=0.5, t=100) == math.ceil(12 * math.e * 11 * math.log(2 * 10 * 100 * 7))
     epsilon = 0.5 * 10 - 1
     pairs = 10 * (2 + epsilon) / epsilon**2 * (10 * math.log(2) + math.log(200))
     assert runs_theorem2(10, delta=0.5, t=100) == math.ceil(math.e * 11 * max(12 * math.log(4 * 10 * 100), pairs))
@@ -108,7 +108,7 @@ def test_theorems_against_their_formulas() -> None:
         (lambda: best_probability(float("nan")), r"'gamma' must be a finite number"),
         (lambda: runs_theorem1(4, delta=0, t=10), r"'delta' must lie in \(0, 1\] \(got 0\)"),
         (lambda: runs_theorem1(4, delta=0.5, t=1), r"'t' must exceed 1"),
-        (lambda: runs_theorem1(4, delta=0.5, t=10, nodes=0), r"'nodes' must be at least 1"),
+        (lambda: runs_theorem1(4, 0, delta=0.5, t=10), r"'nodes' must be at least 1"),
         (lambda: runs_theorem2(2, delta=0.6, t=10), r"'delta' must leave \(1 - delta\) \* gamma > 1 .*smaller delta"),
         (lambda: runs_to_see(3, 4), r"'k' must lie between 0 and gamma = 3 \(got 4\)"),
     ],

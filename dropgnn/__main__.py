@@ -1,0 +1,5 @@
+"""``python -m dropgnn``."""
+
+from dropgnn.cli.main import app
+
+app()

@@ -1,0 +1,347 @@
+"""The loops of planning, compiled by numba. ``planning.py`` says what they are for.
+
+Everything here is integers. Pairs (node, copy) are listed copy by copy; ``ptr[c] : ptr[c + 1]`` are those of copy c.
+A pair that is not listed looks exactly like its node in the undropped graph.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+ABSENT = -1
+"""The label of a pair whose node was removed."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mix(value):
+    """The finaliser of splitmix64: a bijection of 64-bit words under which nearby numbers part ways."""
+    value = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _combine(own, heard):
+    """One word for a node's own label and what it hears; the two must not be exchangeable."""
+    return _mix(_mix(own) + np.uint64(0xD1342543DE82EF95) * _mix(heard))
+
+
+@njit(cache=True, nogil=True)
+def _slot(keys, labels, key):
+    """Where ``key`` is, or would be, in an open-addressing table."""
+    mask = keys.size - 1
+    at = np.int64(key & np.uint64(mask))
+    while labels[at] >= 0 and keys[at] != key:
+        at = (at + 1) & mask
+    return at
+
+
+@njit(cache=True, nogil=True)
+def _grown(keys, labels):
+    """The same table with four times the room."""
+    more_keys = np.empty(keys.size * 4, np.uint64)
+    more_labels = np.full(keys.size * 4, -1, np.int32)
+    for old in range(keys.size):
+        if labels[old] >= 0:
+            at = _slot(more_keys, more_labels, keys[old])
+            more_keys[at] = keys[old]
+            more_labels[at] = labels[old]
+    return more_keys, more_labels
+
+
+@njit(cache=True, nogil=True)
+def _room(values, needed):
+    """``values`` with space for ``needed`` entries."""
+    if needed <= values.size:
+        return values
+    more = np.empty(max(needed, 2 * values.size), values.dtype)
+    more[: values.size] = values
+    return more
+
+
+@njit(cache=True, nogil=True)
+def colour_rows(words):
+    """One number per distinct row of 64-bit words, and a row that has it."""
+    keys, labels = np.empty(64, np.uint64), np.full(64, -1, np.int32)
+    colour, first, count = np.empty(words.shape[0], np.int32), np.empty(words.shape[0], np.int32), 0
+    for row in range(words.shape[0]):
+        key = np.uint64(0)
+        for column in range(words.shape[1]):
+            key = _mix(key ^ np.uint64(words[row, column]))
+        if 2 * count >= keys.size:
+            keys, labels = _grown(keys, labels)
+        at = _slot(keys, labels, key)
+        if labels[at] < 0:
+            keys[at], labels[at] = key, count
+            first[count] = row
+            count += 1
+        colour[row] = labels[at]
+    return colour, first[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def group(values, number):
+    """Stable counting sort: positions ordered by value, and where each value's positions begin."""
+    ptr = np.zeros(number + 1, np.int32)
+    for value in values:
+        ptr[value + 1] += 1
+    for value in range(number):
+        ptr[value + 1] += ptr[value]
+    fill, order = ptr[:-1].copy(), np.empty(values.size, np.int32)
+    for position in range(values.size):
+        order[fill[values[position]]] = position
+        fill[values[position]] += 1
+    return ptr, order
+
+
+@njit(cache=True, nogil=True)
+def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, num_nodes):
+    """The pairs that notice something one layer later: those that did, whoever hears them, and the extra ones.
+
+    In every copy the old pairs come first and in their old order.
+    """
+    copies = ptr.size - 1
+    seen = np.full(num_nodes, -1, np.int32)
+    next_ptr, next_node, count = np.zeros(copies + 1, np.int32), np.empty(2 * node.size + 16, np.int32), 0
+    for copy in range(copies):
+        next_node = _room(next_node, count + ptr[copy + 1] - ptr[copy])
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            seen[node[pair]] = copy
+            next_node[count] = node[pair]
+            count += 1
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            first, last = out_ptr[node[pair]], out_ptr[node[pair] + 1]
+            next_node = _room(next_node, count + last - first)
+            for edge in range(first, last):
+                if seen[out_node[edge]] != copy:
+                    seen[out_node[edge]] = copy
+                    next_node[count] = out_node[edge]
+                    count += 1
+        next_node = _room(next_node, count + extra_ptr[copy + 1] - extra_ptr[copy])
+        for position in range(extra_ptr[copy], extra_ptr[copy + 1]):
+            if seen[extra_node[position]] != copy:
+                seen[extra_node[position]] = copy
+                next_node[count] = extra_node[position]
+                count += 1
+        next_ptr[copy + 1] = count
+    return next_ptr, next_node[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def label_layer(
+    base, ptr, node, label, next_ptr, next_node, drop_ptr, drop_item, in_ptr, in_node, in_colour, in_item,
+    cuts, removes, own_only, num_items,
+):  # fmt: skip
+    """Colour refinement by one layer, for the undropped graphs and for the listed pairs.
+
+    Args:
+        base: Label of every node in the undropped graph, one layer below.
+        ptr, node, label: The listed pairs one layer below, and their labels.
+        next_ptr, next_node: The pairs to label.
+        drop_ptr, drop_item: The dropped items of every copy.
+        in_ptr, in_node, in_colour, in_item: The edges heard by every node: sender, colour, and the item whose loss
+            cuts the edge.
+        cuts: Whether dropped items cut edges. removes: whether dropped nodes are absent.
+        own_only: Only count the edges (the degree) instead of listening to them: for the layer before the first.
+        num_items: How many items there are.
+
+    Returns:
+        Labels of the nodes in the undropped graph and of the pairs; for every state its own label below, its degree, a
+        node that has it and where its edges begin; and for every edge of a state the label below of its sender and its
+        position among the edges heard.
+    """
+    keys, labels = np.empty(1024, np.uint64), np.full(1024, -1, np.int32)
+    num_nodes, count, edges = base.size, 0, 0
+    next_base, next_label = np.empty(num_nodes, np.int32), np.empty(next_node.size, np.int32)
+    state_own, state_degree = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    state_node, edge_ptr = np.empty(1024, np.int32), np.zeros(1025, np.int32)
+    edge_from, edge_at = np.empty(4096, np.int32), np.empty(4096, np.int32)
+    at_label, at_copy = np.empty(num_nodes, np.int32), np.full(num_nodes, -1, np.int32)
+    gone = np.full(num_items, -1, np.int32)
+    for copy in range(-1, ptr.size - 1):  # copy -1 is the undropped graph
+        if copy >= 0:
+            for position in range(drop_ptr[copy], drop_ptr[copy + 1]):
+                gone[drop_item[position]] = copy
+            for pair in range(ptr[copy], ptr[copy + 1]):
+                at_label[node[pair]] = label[pair]
+                at_copy[node[pair]] = copy
+        first = 0 if copy < 0 else next_ptr[copy]
+        last = num_nodes if copy < 0 else next_ptr[copy + 1]
+        for pair in range(first, last):
+            here = pair if copy < 0 else next_node[pair]
+            if copy >= 0 and removes and gone[here] == copy:
+                next_label[pair] = ABSENT
+                continue
+            own = at_label[here] if copy >= 0 and at_copy[here] == copy else base[here]
+            key, degree = np.uint64(0), 1
+            for edge in range(in_ptr[here], in_ptr[here + 1]):
+                sender = in_node[edge]
+                if copy >= 0 and cuts and gone[in_item[edge]] == copy:
+                    continue
+                loop = sender == here
+                degree += 0 if loop else 1
+                if not own_only:
+                    heard = at_label[sender] if copy >= 0 and at_copy[sender] == copy else base[sender]
+                    word = (np.uint64(in_colour[edge]) << np.uint64(33)) + np.uint64(heard) * np.uint64(2)
+                    key += _mix(word + np.uint64(loop))
+            if own_only:
+                key = np.uint64(degree)
+            key = _combine(np.uint64(own), key)
+            if 2 * count >= keys.size:
+                keys, labels = _grown(keys, labels)
+            at = _slot(keys, labels, key)
+            if labels[at] < 0:
+                keys[at], labels[at] = key, count
+                state_own, state_degree = _room(state_own, count + 1), _room(state_degree, count + 1)
+                state_node, edge_ptr = _room(state_node, count + 1), _room(edge_ptr, count + 2)
+                state_own[count], state_degree[count], state_node[count] = own, degree, here
+                if not own_only:
+                    edge_from = _room(edge_from, edges + in_ptr[here + 1] - in_ptr[here])
+                    edge_at = _room(edge_at, edges + in_ptr[here + 1] - in_ptr[here])
+                    for edge in range(in_ptr[here], in_ptr[here + 1]):
+                        sender = in_node[edge]
+                        if copy >= 0 and cuts and gone[in_item[edge]] == copy:
+                            continue
+                        edge_from[edges] = at_label[sender] if copy >= 0 and at_copy[sender] == copy else base[sender]
+                        edge_at[edges] = edge
+                        edges += 1
+                count += 1
+                edge_ptr[count] = edges
+            if copy < 0:
+                next_base[here] = labels[at]
+            else:
+                next_label[pair] = labels[at]
+    return (
+        next_base, next_label, state_own[:count].copy(), state_degree[:count].copy(), state_node[:count].copy(),
+        edge_ptr[: count + 1].copy(), edge_from[:edges].copy(), edge_at[:edges].copy(),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def sum_weights(base, ptr, node, label, copy_weight, weight_of_graph, copies_of_graph, graph_of_node, number):
+    """How much every state counts: the weight of its pairs, and how many there are."""
+    weight, count = np.zeros(number, np.float64), np.zeros(number, np.int64)
+    rest, left = np.empty(base.size, np.float64), np.empty(base.size, np.int64)
+    for here in range(base.size):
+        rest[here], left[here] = weight_of_graph[graph_of_node[here]], copies_of_graph[graph_of_node[here]]
+    for copy in range(ptr.size - 1):
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            rest[node[pair]] -= copy_weight[copy]
+            left[node[pair]] -= 1
+            if label[pair] >= 0:
+                weight[label[pair]] += copy_weight[copy]
+                count[label[pair]] += 1
+    for here in range(base.size):
+        if left[here] > 0:
+            weight[base[here]] += rest[here]
+            count[base[here]] += left[here]
+    return weight, count
+
+
+@njit(cache=True, nogil=True)
+def _share(share_ptr, share_copy, share_weight, here, copy):
+    """The weight of ``copy`` for node ``here``, by bisection."""
+    low, high = share_ptr[here], share_ptr[here + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if share_copy[middle] < copy:
+            low = middle + 1
+        else:
+            high = middle
+    found = low < share_ptr[here + 1] and share_copy[low] == copy
+    return share_weight[low] if found else 0.0
+
+
+@njit(cache=True, nogil=True)
+def assign(
+    base,
+    ptr,
+    node,
+    label,
+    copy_weight,
+    weight_of_graph,
+    copies_of_graph,
+    graph_of_node,
+    share_ptr,
+    share_copy,
+    share_weight,
+):
+    """Which states each node averages over, and with which weight: triples (node, state, weight).
+
+    With shares (``share_ptr`` not empty) a copy's weight depends on the node.
+    """
+    local = share_ptr.size > 0
+    rest, left = np.empty(base.size, np.float64), np.empty(base.size, np.int64)
+    for here in range(base.size):
+        rest[here] = 0.0 if local else weight_of_graph[graph_of_node[here]]
+        left[here] = share_ptr[here + 1] - share_ptr[here] if local else copies_of_graph[graph_of_node[here]]
+        if local:
+            for position in range(share_ptr[here], share_ptr[here + 1]):
+                rest[here] += share_weight[position]
+    most = base.size + node.size
+    row, column, value, count = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.float64), 0
+    for copy in range(ptr.size - 1):
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            here = node[pair]
+            weight = _share(share_ptr, share_copy, share_weight, here, copy) if local else copy_weight[copy]
+            if local and weight == 0.0:
+                continue
+            rest[here] -= weight
+            left[here] -= 1
+            if label[pair] >= 0:
+                row[count], column[count], value[count] = here, label[pair], weight
+                count += 1
+    for here in range(base.size):
+        if left[here] > 0:
+            row[count], column[count], value[count] = here, base[here], rest[here]
+            count += 1
+    return row[:count].copy(), column[:count].copy(), value[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def both_orders(row, column, value, rows, columns):
+    """A sparse matrix from triples, compressed by row and by column."""
+    row_ptr, by_row = group(row, rows)
+    column_ptr, by_column = group(column, columns)
+    return row_ptr, column[by_row], value[by_row], column_ptr, row[by_column], value[by_column]
+
+
+@njit(cache=True, nogil=True)
+def pool_copies(base, ptr, node, label, graph_of_copy, first_node, num_nodes_of):
+    """How often each state occurs in each copy: triples (row, state, times), and which copies need their graph's row.
+
+    Row c is copy c, row C + g the undropped graph g. A copy that differs from its graph in few pairs is written as
+    the difference to it, so that the triples are never more than the listed pairs times two, and the nodes.
+    """
+    copies, graphs = ptr.size - 1, first_node.size
+    most = 2 * node.size + base.size
+    for copy in range(copies):
+        if 2 * (ptr[copy + 1] - ptr[copy]) > num_nodes_of[graph_of_copy[copy]]:
+            most += num_nodes_of[graph_of_copy[copy]]
+    row, column, value, count = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.float64), 0
+    differs = np.zeros(copies, np.bool_)
+    at_label, at_copy = np.empty(base.size, np.int32), np.full(base.size, -1, np.int32)
+    for copy in range(copies):
+        graph = graph_of_copy[copy]
+        differs[copy] = 2 * (ptr[copy + 1] - ptr[copy]) <= num_nodes_of[graph]
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            at_label[node[pair]], at_copy[node[pair]] = label[pair], copy
+            if differs[copy]:
+                row[count], column[count], value[count] = copy, base[node[pair]], -1.0
+                count += 1
+                if label[pair] >= 0:
+                    row[count], column[count], value[count] = copy, label[pair], 1.0
+                    count += 1
+        if not differs[copy]:
+            for here in range(first_node[graph], first_node[graph] + num_nodes_of[graph]):
+                state = at_label[here] if at_copy[here] == copy else base[here]
+                if state >= 0:
+                    row[count], column[count], value[count] = copy, state, 1.0
+                    count += 1
+    for graph in range(graphs):
+        for here in range(first_node[graph], first_node[graph] + num_nodes_of[graph]):
+            row[count], column[count], value[count] = copies + graph, base[here], 1.0
+            count += 1
+    return row[:count].copy(), column[:count].copy(), value[:count].copy(), differs

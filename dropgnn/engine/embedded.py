@@ -1,0 +1,81 @@
+"""What an engine hands on: the embeddings of all nodes in all copies, however they are stored."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dropgnn.engine.heads import predict
+from dropgnn.runs.runs import Runs
+
+Transform = Callable[[Tensor], Tensor]
+"""A function of rows, one at a time."""
+
+
+class Embedded(ABC):
+    """Embeddings of owners (nodes or, where the encoder pools, graphs) in copies, and how much each copy counts."""
+
+    @abstractmethod
+    def sums(self, transform: Transform | None = None) -> Tensor:
+        """For each owner the weighted sum of its rows, transformed first if asked, shape ``[owners, F]``."""
+
+    @abstractmethod
+    def maxima(self) -> Tensor:
+        """For each owner the largest entries over its rows of positive weight, -inf where there is none."""
+
+    @abstractmethod
+    def seen(self) -> Tensor:
+        """For each owner the weight of the copies where it is present, shape ``[owners]``, float64."""
+
+    @abstractmethod
+    def predict_rows(self, head: torch.nn.Module) -> tuple[Tensor, Tensor, Tensor]:
+        """``head`` on single rows: predictions ``[A, out]``, the owner of each and its weight."""
+
+    @abstractmethod
+    def predict_copies(self, head: torch.nn.Module) -> Tensor:
+        """``head`` on the rows of each copy, ``head(x, copy, num_copies)``, shape ``[C, out]``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(Embedded):
+    """One row for every owner in every copy.
+
+    Shapes:
+        x ``[M, F]``; owner, copy, weight ``[M]``.
+    """
+
+    x: Tensor
+    owner: Tensor
+    copy: Tensor
+    weight: Tensor
+    num_owners: int
+    runs: Runs
+
+    def sums(self, transform: Transform | None = None) -> Tensor:
+        x = self.x if transform is None else transform(self.x)
+        return x.new_zeros(self.num_owners, x.size(1)).index_add(
+            0, self.owner, self.weight.to(x.dtype).unsqueeze(1) * x
+        )
+
+    def maxima(self) -> Tensor:
+        counts = self.weight > 0
+        return maxima(self.x[counts], self.owner[counts], self.num_owners)
+
+    def seen(self) -> Tensor:
+        return self.weight.new_zeros(self.num_owners).index_add(0, self.owner, self.weight)
+
+    def predict_rows(self, head: torch.nn.Module) -> tuple[Tensor, Tensor, Tensor]:
+        return predict(head, self.x), self.owner, self.weight
+
+    def predict_copies(self, head: torch.nn.Module) -> Tensor:
+        return predict(head, self.x, self.copy, self.runs.num_copies)
+
+
+def maxima(x: Tensor, owner: Tensor, num_owners: int) -> Tensor:
+    """The largest entries of each owner's rows, -inf where it has none."""
+    lowest = x.new_full((num_owners, x.size(1)), -torch.inf)
+    return lowest.scatter_reduce(0, owner.unsqueeze(1).expand_as(x), x, "amax")

@@ -1,0 +1,36 @@
+"""How a head is called, whoever wrote it, and what it must return."""
+
+from __future__ import annotations
+
+import inspect
+
+import torch
+from torch import Tensor
+
+from dropgnn.errors import InvalidArgument
+
+_SIZE_NAMES = ("num_graphs", "batch_size", "dim_size")
+
+
+def takes_batch(head: torch.nn.Module | None) -> bool:
+    """Whether a head is one for graphs: its ``forward`` needs a ``batch``. One that may do without is for rows."""
+    if head is None:
+        return False
+    parameter = inspect.signature(head.forward).parameters.get("batch")
+    return parameter is not None and parameter.default is parameter.empty
+
+
+def predict(head: torch.nn.Module, x: Tensor, batch: Tensor | None = None, num_graphs: int = 0) -> Tensor:
+    """``head`` on rows, or on the graphs that ``batch`` tells apart; the number of graphs is passed if it asks for it."""
+    if batch is None:
+        out, expected = head(x), x.size(0)
+        hint = "a head for graphs needs a parameter 'batch' without default, e.g. Pooled(torch.nn.Linear(16, 2))"
+    else:
+        parameters = inspect.signature(head.forward).parameters
+        out = head(x, batch=batch, **{name: num_graphs for name in _SIZE_NAMES if name in parameters})
+        expected, hint = num_graphs, "pool by batch, and take num_graphs to keep graphs without nodes"
+    if not isinstance(out, Tensor) or out.dim() == 0 or out.size(0) != expected:
+        what = "graph" if batch is not None else "row"
+        got = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        raise InvalidArgument("head", f"must return one prediction per {what}, here {expected}", got=got, hint=hint)
+    return out
