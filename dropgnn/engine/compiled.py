@@ -29,26 +29,32 @@ def _combine(own, heard):
 
 
 @njit(cache=True, nogil=True)
-def _slot(keys, labels, key):
-    """Where ``key`` is, or would be, in an open-addressing table."""
-    mask = keys.size - 1
+def _table(room):
+    """An open-addressing table, keys and labels side by side so that a look-up touches one place; label -1 is free."""
+    table = np.empty((room, 2), np.int64)
+    table[:, 1] = -1
+    return table
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _slot(table, key):
+    """Where ``key`` is, or would be."""
+    mask = table.shape[0] - 1
     at = np.int64(key & np.uint64(mask))
-    while labels[at] >= 0 and keys[at] != key:
+    while table[at, 1] >= 0 and np.uint64(table[at, 0]) != key:
         at = (at + 1) & mask
     return at
 
 
 @njit(cache=True, nogil=True)
-def _grown(keys, labels):
+def _grown(table):
     """The same table with four times the room."""
-    more_keys = np.empty(keys.size * 4, np.uint64)
-    more_labels = np.full(keys.size * 4, -1, np.int32)
-    for old in range(keys.size):
-        if labels[old] >= 0:
-            at = _slot(more_keys, more_labels, keys[old])
-            more_keys[at] = keys[old]
-            more_labels[at] = labels[old]
-    return more_keys, more_labels
+    larger = _table(4 * table.shape[0])
+    for old in range(table.shape[0]):
+        if table[old, 1] >= 0:
+            at = _slot(larger, np.uint64(table[old, 0]))
+            larger[at, 0], larger[at, 1] = table[old, 0], table[old, 1]
+    return larger
 
 
 @njit(cache=True, nogil=True)
@@ -64,20 +70,20 @@ def _room(values, needed):
 @njit(cache=True, nogil=True)
 def colour_rows(words):
     """One number per distinct row of 64-bit words, and a row that has it."""
-    keys, labels = np.empty(64, np.uint64), np.full(64, -1, np.int32)
+    table = _table(64)
     colour, first, count = np.empty(words.shape[0], np.int32), np.empty(words.shape[0], np.int32), 0
     for row in range(words.shape[0]):
         key = np.uint64(0)
         for column in range(words.shape[1]):
             key = _mix(key ^ np.uint64(words[row, column]))
-        if 2 * count >= keys.size:
-            keys, labels = _grown(keys, labels)
-        at = _slot(keys, labels, key)
-        if labels[at] < 0:
-            keys[at], labels[at] = key, count
+        if 2 * count >= table.shape[0]:
+            table = _grown(table)
+        at = _slot(table, key)
+        if table[at, 1] < 0:
+            table[at, 0], table[at, 1] = np.int64(key), count
             first[count] = row
             count += 1
-        colour[row] = labels[at]
+        colour[row] = table[at, 1]
     return colour, first[:count].copy()
 
 
@@ -152,67 +158,61 @@ def label_layer(
         node that has it and where its edges begin; and for every edge of a state the label below of its sender and its
         position among the edges heard.
     """
-    keys, labels = np.empty(1024, np.uint64), np.full(1024, -1, np.int32)
+    table = _table(4096)
     num_nodes, count, edges = base.size, 0, 0
     next_base, next_label = np.empty(num_nodes, np.int32), np.empty(next_node.size, np.int32)
-    state_own, state_degree = np.empty(1024, np.int32), np.empty(1024, np.int32)
-    state_node, edge_ptr = np.empty(1024, np.int32), np.zeros(1025, np.int32)
+    most = num_nodes + next_node.size
+    state_own, state_degree, state_node = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.int32)
+    edge_ptr = np.zeros(most + 1, np.int32)
     edge_from, edge_at = np.empty(4096, np.int32), np.empty(4096, np.int32)
-    at_label, at_copy = np.empty(num_nodes, np.int32), np.full(num_nodes, -1, np.int32)
-    gone = np.full(num_items, -1, np.int32)
+    now = base.copy()  # the labels in the copy at hand
+    gone = np.full(num_items, -2, np.int32)
     for copy in range(-1, ptr.size - 1):  # copy -1 is the undropped graph
+        first, last = 0, num_nodes
         if copy >= 0:
+            first, last = next_ptr[copy], next_ptr[copy + 1]
             for position in range(drop_ptr[copy], drop_ptr[copy + 1]):
                 gone[drop_item[position]] = copy
             for pair in range(ptr[copy], ptr[copy + 1]):
-                at_label[node[pair]] = label[pair]
-                at_copy[node[pair]] = copy
-        first = 0 if copy < 0 else next_ptr[copy]
-        last = num_nodes if copy < 0 else next_ptr[copy + 1]
+                now[node[pair]] = label[pair]
         for pair in range(first, last):
             here = pair if copy < 0 else next_node[pair]
-            if copy >= 0 and removes and gone[here] == copy:
+            if removes and gone[here] == copy:
                 next_label[pair] = ABSENT
                 continue
-            own = at_label[here] if copy >= 0 and at_copy[here] == copy else base[here]
             key, degree = np.uint64(0), 1
             for edge in range(in_ptr[here], in_ptr[here + 1]):
-                sender = in_node[edge]
-                if copy >= 0 and cuts and gone[in_item[edge]] == copy:
+                if cuts and gone[in_item[edge]] == copy:
                     continue
-                loop = sender == here
-                degree += 0 if loop else 1
+                loop = np.uint64(in_node[edge] == here)
+                degree += 1 - np.int64(loop)
+                word = (np.uint64(in_colour[edge]) << np.uint64(33)) + (np.uint64(now[in_node[edge]]) << np.uint64(1))
+                key += _mix(word + loop)
+            key = _combine(np.uint64(now[here]), np.uint64(degree) if own_only else key)
+            if 2 * count >= table.shape[0]:
+                table = _grown(table)
+            at = _slot(table, key)
+            if table[at, 1] < 0:
+                table[at, 0], table[at, 1] = np.int64(key), count
+                state_own[count], state_degree[count], state_node[count] = now[here], degree, here
                 if not own_only:
-                    heard = at_label[sender] if copy >= 0 and at_copy[sender] == copy else base[sender]
-                    word = (np.uint64(in_colour[edge]) << np.uint64(33)) + np.uint64(heard) * np.uint64(2)
-                    key += _mix(word + np.uint64(loop))
-            if own_only:
-                key = np.uint64(degree)
-            key = _combine(np.uint64(own), key)
-            if 2 * count >= keys.size:
-                keys, labels = _grown(keys, labels)
-            at = _slot(keys, labels, key)
-            if labels[at] < 0:
-                keys[at], labels[at] = key, count
-                state_own, state_degree = _room(state_own, count + 1), _room(state_degree, count + 1)
-                state_node, edge_ptr = _room(state_node, count + 1), _room(edge_ptr, count + 2)
-                state_own[count], state_degree[count], state_node[count] = own, degree, here
-                if not own_only:
-                    edge_from = _room(edge_from, edges + in_ptr[here + 1] - in_ptr[here])
-                    edge_at = _room(edge_at, edges + in_ptr[here + 1] - in_ptr[here])
+                    if edges + in_ptr[here + 1] - in_ptr[here] > edge_from.size:
+                        edge_from = _room(edge_from, edges + in_ptr[here + 1] - in_ptr[here])
+                        edge_at = _room(edge_at, edge_from.size)
                     for edge in range(in_ptr[here], in_ptr[here + 1]):
-                        sender = in_node[edge]
-                        if copy >= 0 and cuts and gone[in_item[edge]] == copy:
+                        if cuts and gone[in_item[edge]] == copy:
                             continue
-                        edge_from[edges] = at_label[sender] if copy >= 0 and at_copy[sender] == copy else base[sender]
-                        edge_at[edges] = edge
+                        edge_from[edges], edge_at[edges] = now[in_node[edge]], edge
                         edges += 1
                 count += 1
                 edge_ptr[count] = edges
             if copy < 0:
-                next_base[here] = labels[at]
+                next_base[here] = table[at, 1]
             else:
-                next_label[pair] = labels[at]
+                next_label[pair] = table[at, 1]
+        if copy >= 0:
+            for pair in range(ptr[copy], ptr[copy + 1]):
+                now[node[pair]] = base[node[pair]]
     return (
         next_base, next_label, state_own[:count].copy(), state_degree[:count].copy(), state_node[:count].copy(),
         edge_ptr[: count + 1].copy(), edge_from[:edges].copy(), edge_at[:edges].copy(),
@@ -310,10 +310,10 @@ def both_orders(row, column, value, rows, columns):
 
 @njit(cache=True, nogil=True)
 def pool_copies(base, ptr, node, label, graph_of_copy, first_node, num_nodes_of):
-    """How often each state occurs in each copy: triples (row, state, times), and which copies need their graph's row.
+    """How often each state occurs in each copy: triples (row, state, times).
 
-    Row c is copy c, row C + g the undropped graph g. A copy that differs from its graph in few pairs is written as
-    the difference to it, so that the triples are never more than the listed pairs times two, and the nodes.
+    Row c is copy c, row C + g the undropped graph g. A copy that differs from its graph in at most half of its nodes is
+    written as the difference to it, so that there are never more triples than twice the listed pairs, and the nodes.
     """
     copies, graphs = ptr.size - 1, first_node.size
     most = 2 * node.size + base.size
@@ -321,20 +321,19 @@ def pool_copies(base, ptr, node, label, graph_of_copy, first_node, num_nodes_of)
         if 2 * (ptr[copy + 1] - ptr[copy]) > num_nodes_of[graph_of_copy[copy]]:
             most += num_nodes_of[graph_of_copy[copy]]
     row, column, value, count = np.empty(most, np.int32), np.empty(most, np.int32), np.empty(most, np.float64), 0
-    differs = np.zeros(copies, np.bool_)
     at_label, at_copy = np.empty(base.size, np.int32), np.full(base.size, -1, np.int32)
     for copy in range(copies):
         graph = graph_of_copy[copy]
-        differs[copy] = 2 * (ptr[copy + 1] - ptr[copy]) <= num_nodes_of[graph]
+        few = 2 * (ptr[copy + 1] - ptr[copy]) <= num_nodes_of[graph]
         for pair in range(ptr[copy], ptr[copy + 1]):
             at_label[node[pair]], at_copy[node[pair]] = label[pair], copy
-            if differs[copy]:
+            if few:
                 row[count], column[count], value[count] = copy, base[node[pair]], -1.0
                 count += 1
                 if label[pair] >= 0:
                     row[count], column[count], value[count] = copy, label[pair], 1.0
                     count += 1
-        if not differs[copy]:
+        if not few:
             for here in range(first_node[graph], first_node[graph] + num_nodes_of[graph]):
                 state = at_label[here] if at_copy[here] == copy else base[here]
                 if state >= 0:
@@ -344,4 +343,4 @@ def pool_copies(base, ptr, node, label, graph_of_copy, first_node, num_nodes_of)
         for here in range(first_node[graph], first_node[graph] + num_nodes_of[graph]):
             row[count], column[count], value[count] = copies + graph, base[here], 1.0
             count += 1
-    return row[:count].copy(), column[:count].copy(), value[:count].copy(), differs
+    return row[:count].copy(), column[:count].copy(), value[:count].copy()

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from dropgnn.engine import compiled_norm
 from dropgnn.errors import InvalidArgument
 
 
@@ -48,16 +49,27 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
     As in ``torch.nn.BatchNorm1d`` the running variance is multiplied by :math:`M / (M - 1)`, where M is the number of
     rows, and the running statistics move once per call.
 
+    Args:
+        num_features, arguments: As for ``torch.nn.BatchNorm1d``.
+        relu: Whether a ReLU follows, which then costs nothing extra.
+
     Shapes:
         input and output ``[M, F]``.
     """
+
+    relu = False
+
+    def __init__(self, num_features: int, *, relu: bool = False, **arguments: Any) -> None:
+        super().__init__(num_features, **arguments)
+        self.relu = relu
 
     def forward(self, x: Tensor) -> Tensor:
         given = _weights.get()
         if x.size(0) == 0:
             return x
         if given is None or not (self.training or self.running_mean is None):
-            return super().forward(x)
+            plain = super().forward(x)
+            return plain.relu() if self.relu else plain
         if given.weight.numel() != x.size(0):
             raise InvalidArgument(
                 "row weights",
@@ -67,7 +79,10 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
             )
         if given.rows < 2:
             raise InvalidArgument("x", "must have more than one row where batch statistics are taken", got=given.rows)
-        out, mean, variance = _WeightedNorm.apply(x, given.weight.to(x.dtype), self.weight, self.bias, self.eps)
+        gain = x.new_ones(self.num_features) if self.weight is None else self.weight
+        bias = x.new_zeros(self.num_features) if self.bias is None else self.bias
+        norm = _CompiledNorm if x.device.type == "cpu" else _TorchNorm
+        out, mean, variance = norm.apply(x, given.weight.to(x.dtype), gain, bias, self.eps, self.relu)
         self._update_running(mean, variance * (given.rows / (given.rows - 1)))
         return out
 
@@ -81,8 +96,8 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
         self.running_var.lerp_(variance, momentum)
 
 
-class _WeightedNorm(torch.autograd.Function):
-    r"""Weighted batch norm with its backward pass in closed form.
+class _TorchNorm(torch.autograd.Function):
+    r"""Weighted batch norm, and a ReLU if asked, with the backward pass in closed form; for any device.
 
     With :math:`\sum_i w_i = 1`, :math:`\hat x_i = (x_i - \mu) / s` and :math:`s = \sqrt{\sigma^2 + \varepsilon}`,
 
@@ -93,7 +108,7 @@ class _WeightedNorm(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor, gain: Tensor | None, bias: Tensor | None, eps: float
+        ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
         share = weight / weight.sum()
         mean = share @ x
@@ -101,19 +116,43 @@ class _WeightedNorm(torch.autograd.Function):
         variance = share @ centred.square()
         scale = torch.rsqrt(variance + eps)
         unit = centred.mul_(scale)
-        ctx.save_for_backward(unit, share, scale, gain)
+        out = torch.addcmul(bias, unit, gain)
+        out = out.relu_() if relu else out
+        ctx.relu = relu
+        ctx.save_for_backward(unit, share, scale, gain, out)
         ctx.mark_non_differentiable(mean, variance)
-        out = unit if gain is None else unit * gain
-        return (out.clone() if out is unit else out) if bias is None else out + bias, mean, variance
+        return out, mean, variance
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        unit, share, scale, gain = ctx.saved_tensors
-        gradient = gradients[0]
+        unit, share, scale, gain, out = ctx.saved_tensors
+        gradient = gradients[0] * (out > 0) if ctx.relu else gradients[0]
         total, along = gradient.sum(dim=0), (gradient * unit).sum(dim=0)
-        factor = scale if gain is None else scale * gain
-        to_x = (gradient - share.unsqueeze(1) * torch.addcmul(total, unit, along)).mul_(factor)
-        return to_x, None, along if ctx.needs_input_grad[2] else None, total if ctx.needs_input_grad[3] else None, None
+        to_x = (gradient - share.unsqueeze(1) * torch.addcmul(total, unit, along)).mul_(scale * gain)
+        return to_x, None, along, total, None, None
+
+
+class _CompiledNorm(torch.autograd.Function):
+    """The same in a few passes over the rows, on the CPU."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        x, share = x.contiguous(), weight / weight.sum()
+        arrays = (tensor.detach().numpy() for tensor in (x, share, gain, bias))
+        out, mean, variance, scale = map(torch.from_numpy, compiled_norm.forward(*arrays, eps, relu))
+        ctx.relu = relu
+        ctx.save_for_backward(x, out, share, mean, scale, gain)
+        ctx.mark_non_differentiable(mean, variance)
+        return out, mean, variance
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        tensors = (gradients[0].contiguous(), *ctx.saved_tensors)
+        arrays = (tensor.detach().numpy() for tensor in tensors)
+        to_x, to_gain, to_bias = map(torch.from_numpy, compiled_norm.backward(*arrays, ctx.relu))
+        return to_x, None, to_gain, to_bias, None, None
 
 
 def weigh_norms(module: torch.nn.Module, *, leave: Iterable[torch.nn.Module] = ()) -> None:

@@ -11,8 +11,9 @@ from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, MessagePassi
 
 from dropgnn.engine.allowed import why_not
 from dropgnn.engine.layers import Layer, Layered, as_layered
+from dropgnn.engine.maps import Maps
 from dropgnn.engine.norm import RowWeights, row_weights
-from dropgnn.engine.planning import Level, SharedPlan, make_plan
+from dropgnn.engine.planning import Level, make_plan
 from dropgnn.engine.sparse import SparseMap
 from dropgnn.engine.states import States
 from dropgnn.errors import Unsupported
@@ -22,40 +23,52 @@ from dropgnn.runs.runs import Runs
 
 
 def shared(
-    encoder: torch.nn.Module,
-    mode: Mode,
-    graph: Graph,
-    runs: Runs,
-    *,
-    pooled: bool = False,
-    plan: SharedPlan | None = None,
+    encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False, maps: Maps | None = None
 ) -> States:
     """Run every distinct computation of ``encoder`` on the copies once. Arguments as for ``batched``.
 
     Args:
-        plan: What :func:`plan_for` returned for the same graph, runs and mode; made here where it is not given.
+        maps: What :func:`plan_shared` returned for the same encoder, mode, graph and runs; made here where not given.
     """
+    maps = plan_shared(encoder, mode, graph, runs, pooled=pooled) if maps is None else maps
+    layered = as_layered(encoder)
+    assert layered is not None  # or planning would have refused
+    return States(execute(layered, graph, maps), layered, maps)
+
+
+def plan_shared(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> Maps:
+    """The plan for a batch, and the sparse products that go with it. Needs no weights: only what the layers look at."""
     reason = why_not(encoder, mode, pooled=pooled)
     layered = as_layered(encoder)
     if reason is not None or layered is None:
         raise Unsupported(f"engine 'shared' would not be exact: {reason}; use engine='batched'")
-    plan = plan_for(layered, mode, graph, runs) if plan is None else plan
-    return States(execute(layered, graph, plan), layered, graph, plan)
-
-
-def plan_for(layered: Layered, mode: Mode, graph: Graph, runs: Runs) -> SharedPlan:
-    """The plan for an encoder's layers."""
     layers = layered.layers()
     degrees = any(isinstance(layer.message, GCNConv) for layer in layers)
-    return make_plan(graph, runs, mode, len(layers), degrees=degrees)
+    return Maps(graph, make_plan(graph, runs, mode, len(layers), degrees=degrees))
 
 
-def execute(layered: Layered, graph: Graph, plan: SharedPlan) -> list[Tensor]:
+def prepare(encoder: torch.nn.Module, maps: Maps, *, pools: bool) -> None:
+    """Build the sparse products that execution will ask for, ahead of time."""
+    layered = as_layered(encoder)
+    like = next((weight for weight in encoder.parameters() if weight.is_floating_point()), None)
+    if layered is None or like is None:
+        return
+    for number, layer in enumerate(layered.layers(), start=1):
+        if _is_one_product(layer.message):
+            _product(layer.message, number, maps, like)
+    for number in layered.slices() or ():
+        maps.average(number, like)
+        if pools:
+            maps.occurrences(number, like)
+
+
+def execute(layered: Layered, graph: Graph, maps: Maps) -> list[Tensor]:
     """Push one row per state through the layers: rows before the first layer and after each."""
-    x = _with_zeros(graph.x, plan.source)
+    x = _with_zeros(graph.x, maps.plan.source)
     xs = [x]
-    for layer, below, level in zip(layered.layers(), plan.levels, plan.levels[1:], strict=False):
-        heard = _hear(layer, x, below, level, graph)
+    for number, layer in enumerate(layered.layers(), start=1):
+        level = maps.plan.levels[number]
+        heard = _hear(layer, x, number, maps)
         weights = RowWeights(torch.from_numpy(level.weight).to(x.device), int(level.count.sum()))
         with row_weights(weights):
             x = layer.update(heard, torch.zeros(level.num_states, dtype=torch.long, device=x.device), 1)
@@ -71,31 +84,25 @@ def _with_zeros(x: Tensor, source: np.ndarray) -> Tensor:
     return taken.masked_fill((rows < 0).unsqueeze(1), 0.0) if x.is_floating_point() else taken
 
 
-def _hear(layer: Layer, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
-    """What every state gathers from the states below."""
-    conv = layer.message
-    if isinstance(conv, GINConv) and conv.aggr in ("add", "sum", "mean") and not conv.eps.requires_grad:
-        return _hear_gin(conv, x, below, level)
+def _hear(layer: Layer, x: Tensor, number: int, maps: Maps) -> Tensor:
+    """What every state of level ``number`` gathers from the states below."""
+    conv, graph = layer.message, maps.graph
+    if _is_one_product(conv):
+        return _product(conv, number, maps, x) @ x
+    below, level = maps.plan.levels[number - 1], maps.plan.levels[number]
     for kind, hear in _HEAR.items():
         if isinstance(conv, kind):
             return hear(conv, x, below, level, graph)
     return _hear_by_edges(conv, x, below, level, graph)
 
 
-def _hear_gin(conv: GINConv, x: Tensor, below: Level, level: Level) -> Tensor:
-    """(1 + eps) times its own row and the sum or mean of its neighbours', as one sparse product."""
-    value = np.ones(level.sender.size)
-    receiver = level.receiver
-    if conv.aggr == "mean":
-        value /= np.maximum(np.diff(level.edge_ptr), 1)[receiver]
-    states = np.arange(level.num_states, dtype=np.int32)
-    own = np.full(level.num_states, 1.0 + float(conv.eps))
-    triples = (
-        np.concatenate([states, receiver]),
-        np.concatenate([level.own, level.sender]),
-        np.concatenate([own, value]),
-    )
-    return SparseMap.of(triples, (level.num_states, below.num_rows), x) @ x
+def _is_one_product(conv: torch.nn.Module) -> bool:
+    """Whether gathering is linear with fixed coefficients: GIN with sum or mean."""
+    return isinstance(conv, GINConv) and conv.aggr in ("add", "sum", "mean") and not conv.eps.requires_grad
+
+
+def _product(conv: torch.nn.Module, number: int, maps: Maps, like: Tensor) -> SparseMap:
+    return maps.heard(number, like, own=1.0 + float(conv.eps), mean=conv.aggr == "mean")  # type: ignore[arg-type]
 
 
 def _hear_split(conv: GINConv | GINEConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:

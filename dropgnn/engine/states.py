@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dropgnn.engine import compiled
+from dropgnn.engine.copies import expand
 from dropgnn.engine.embedded import Embedded, Rows, Transform, maxima
 from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
-from dropgnn.engine.planning import Level, SharedPlan
-from dropgnn.engine.sparse import SparseMap
+from dropgnn.engine.maps import Maps
+from dropgnn.engine.planning import SharedPlan
 from dropgnn.graph import Graph, offsets
 
 
@@ -41,15 +41,25 @@ class States(Embedded):
 
     xs: Sequence[Tensor]
     layered: Layered
-    graph: Graph
-    plan: SharedPlan
+    maps: Maps
+
+    @property
+    def graph(self) -> Graph:
+        return self.maps.graph
+
+    @property
+    def plan(self) -> SharedPlan:
+        return self.maps.plan
 
     def sums(self, transform: Transform | None = None) -> Tensor:
         pieces = self.layered.slices()
         if transform is None and pieces is not None:
-            return torch.cat([self._average(number) @ self.xs[number] for number in pieces], dim=1)
-        x = self.rows()
-        return self._average(-1) @ (x if transform is None else transform(x))
+            return torch.cat([self._average(number) for number in pieces], dim=1)
+        x = self.rows() if transform is None else transform(self.rows())
+        return self.maps.average(len(self.xs) - 1, x) @ x
+
+    def _average(self, number: int) -> Tensor:
+        return self.maps.average(number, self.xs[number]) @ self.xs[number]
 
     def maxima(self) -> Tensor:
         owner, state, weight = self._assignment(-1)
@@ -70,8 +80,8 @@ class States(Embedded):
             weights = head.linear_parts([self.xs[number].size(1) for number in pieces])
             if weights is not None:
                 projected = [self.xs[number] @ weight.t() for number, weight in zip(pieces, weights, strict=True)]
-                pooled = [self._pool(number, y) for number, y in zip(pieces, projected, strict=True)]
-                return head.finish(pooled, self._copy_sizes())
+                pooled = [self.maps.pool(number, y) for number, y in zip(pieces, projected, strict=True)]
+                return head.finish(pooled, self.maps.copy_sizes())
         return self.expanded().predict_copies(head)
 
     def rows(self) -> Tensor:
@@ -88,8 +98,6 @@ class States(Embedded):
     def expanded(self) -> Rows:
         """One row for every node present in every copy, as the other engines have it."""
         runs, pairs = self.plan.runs, self.plan.levels[-1].pairs
-        from dropgnn.engine.copies import expand
-
         copies, node = expand(self.graph, runs)
         state = self._tensor(pairs.base).long()[node]
         start = offsets(self.graph.nodes_per_graph[runs.graph]) - offsets(self.graph.nodes_per_graph)[runs.graph]
@@ -101,40 +109,8 @@ class States(Embedded):
         return Rows(x, node, copy_of_row, runs.row_weights(node, copy_of_row), self.graph.num_nodes, runs)
 
     def _assignment(self, number: int) -> tuple[Tensor, Tensor, Tensor]:
-        row, column, value = self._triples(self.plan.levels[number])
-        return self._tensor(row).long(), self._tensor(column).long(), self._tensor(value)
-
-    def _average(self, number: int) -> SparseMap:
-        level = self.plan.levels[number]
-        return SparseMap.of(self._triples(level), (self.graph.num_nodes, level.num_rows), self.xs[number])
-
-    def _triples(self, level: Level) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        pairs, copies = level.pairs, self.plan.copies
-        return compiled.assign(
-            pairs.base, pairs.ptr, pairs.node, pairs.label, copies.weight, copies.weight_of_graph, copies.copies_of_graph,
-            copies.graph_of_node, *self.plan.shares,
-        )  # fmt: skip
-
-    def _pool(self, number: int, y: Tensor) -> Tensor:
-        """The sum of rows y over the nodes of each copy, ``[C, F]``."""
-        level, runs = self.plan.levels[number], self.plan.runs
-        graph_of_copy = runs.graph.cpu().numpy()
-        sizes = self.graph.nodes_per_graph.cpu().numpy()
-        pairs = level.pairs
-        row, column, value, differs = compiled.pool_copies(
-            pairs.base, pairs.ptr, pairs.node, pairs.label, graph_of_copy, np.cumsum(sizes) - sizes, sizes
-        )
-        shape = (runs.num_copies + self.graph.num_graphs, level.num_rows)
-        counted = SparseMap.of((row, column, value), shape, y) @ y
-        copies, graphs = counted.split([runs.num_copies, self.graph.num_graphs])
-        return copies + graphs[runs.graph] * self._tensor(differs).to(y.dtype).unsqueeze(1)
-
-    def _copy_sizes(self) -> Tensor:
-        """How many nodes each copy has left, ``[C]``."""
-        pairs, runs = self.plan.levels[-1].pairs, self.plan.runs
-        copy = np.repeat(np.arange(runs.num_copies), np.diff(pairs.ptr))
-        absent = np.bincount(copy[pairs.label < 0], minlength=runs.num_copies)
-        return self.graph.nodes_per_graph[runs.graph] - self._tensor(absent)
+        owner, state, weight = self.maps.shares(self.plan.levels[number])
+        return self._tensor(owner).long(), self._tensor(state).long(), self._tensor(weight)
 
     def _tensor(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(array).to(self.graph.x.device)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.embedded import Embedded
-from dropgnn.errors import whole_number
+from dropgnn.errors import InvalidArgument, whole_number
 from dropgnn.registry import Registry
 
 
@@ -111,3 +111,19 @@ class TransformSum(_Additive):
 AGGREGATORS = Registry[type[Aggregator]](
     "aggregator", {"mean": Mean, "sum": Sum, "max": Max, "transform-sum": TransformSum}
 )
+
+
+def aggregator_by_name(name: str, encoder: torch.nn.Module) -> Aggregator:
+    """An aggregator for an encoder, whose width a transform must know."""
+    kind = AGGREGATORS[name]
+    if kind is not TransformSum:
+        return kind()
+    width = getattr(encoder, "out_channels", None)
+    if not isinstance(width, int):
+        raise InvalidArgument(
+            "aggregator",
+            "must be given its width: the encoder has no out_channels",
+            got=repr(name),
+            hint="pass aggregator=TransformSum(in_channels=...)",
+        )
+    return TransformSum(width)

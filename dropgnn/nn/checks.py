@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import torch
 
+from dropgnn.engine.heads import takes_batch
 from dropgnn.engine.layers import as_layered
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
-from dropgnn.runs.modes import Mode
+from dropgnn.nn.aggregate import AGGREGATORS, Aggregator
+from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
+from dropgnn.runs.samplers import Sampler
 
 
 def check_inputs(encoder: torch.nn.Module, graph: Graph, *, pooled: bool) -> None:
@@ -54,4 +57,48 @@ def check_runs(runs: Runs, graph: Graph, mode: Mode, *, pooled: bool) -> None:
     if pooled and runs.shares is not None:
         raise Unsupported(
             "runs of scope 'neighborhood' weigh copies node by node, but the encoder pools to graphs; use scope='graph'"
+        )
+
+
+def check_kind(name: str, value: object, kind: type, hint: str) -> None:
+    """Raise unless ``value`` is of a kind."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InvalidArgument(name, f"must be {article} {kind.__name__}", got=repr(value), hint=hint)
+
+
+def check_parts(
+    sampler: object,
+    eval_sampler: object,
+    mode: object,
+    aggregator: object,
+    head: torch.nn.Module | None,
+    auxiliary: torch.nn.Module | None,
+    generator: object,
+    *,
+    pooled: bool,
+) -> None:
+    """The pieces of a DropGNN are of the right kind and fit together."""
+    check_kind("sampler", sampler, Sampler, "e.g. Bernoulli(p=0.1, r=20)")
+    if eval_sampler is not None:
+        check_kind("eval_sampler", eval_sampler, Sampler, "e.g. Exhaustive(p=0.1, k=1)")
+    if not isinstance(mode, str):
+        check_kind("mode", mode, Mode, f"or one of {', '.join(MODES)}")
+    if not isinstance(aggregator, str):
+        check_kind("aggregator", aggregator, Aggregator, f"or one of {', '.join(AGGREGATORS)}")
+    for name, module in (("head", head), ("auxiliary", auxiliary)):
+        if module is not None:
+            check_kind(name, module, torch.nn.Module, "e.g. torch.nn.Linear(16, 2), or Pooled(...) for graphs")
+    if generator is not None:
+        check_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
+    if pooled and (takes_batch(head) or takes_batch(auxiliary)):
+        raise InvalidArgument(
+            "head",
+            "must be for rows where the encoder pools already",
+            got=type(head).__name__,
+            hint="e.g. torch.nn.Linear",
+        )
+    if auxiliary is not None and not pooled and takes_batch(head) != takes_batch(auxiliary):
+        raise InvalidArgument(
+            "auxiliary", "must predict what head predicts, nodes or graphs", got=type(auxiliary).__name__
         )

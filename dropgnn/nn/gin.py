@@ -27,7 +27,7 @@ class _IsomorphismStack(Encoder):
         self.channels = (in_channels, *[hidden_channels] * len(convs))
         self.out_channels = sum(self.channels)
         self.convs = torch.nn.ModuleList(convs)
-        self.norms = torch.nn.ModuleList(WeightedBatchNorm(hidden_channels) for _ in convs)
+        self.norms = torch.nn.ModuleList(WeightedBatchNorm(hidden_channels, relu=True) for _ in convs)
 
     def layers(self) -> Sequence[Layer]:
         return [self._layer(conv, norm) for conv, norm in zip(self.convs, self.norms, strict=True)]
@@ -35,7 +35,7 @@ class _IsomorphismStack(Encoder):
     @staticmethod
     def _layer(conv: torch.nn.Module, norm: torch.nn.Module) -> Layer:
         gather, mlp = split_gin(conv)
-        return Layer(gather, lambda x, batch, num_graphs: norm(mlp(x)).relu(), conv, (mlp, norm), split=True)
+        return Layer(gather, lambda x, batch, num_graphs: norm(mlp(x)), conv, (mlp, norm), split=True)
 
     def slices(self) -> Sequence[int]:
         return range(len(self.channels))
@@ -106,7 +106,6 @@ def _widths(in_channels: int, hidden_channels: int, num_layers: int) -> list[int
 def _mlp(in_channels: int, hidden_channels: int) -> torch.nn.Sequential:
     return torch.nn.Sequential(
         torch.nn.Linear(in_channels, hidden_channels),
-        WeightedBatchNorm(hidden_channels),
-        torch.nn.ReLU(),
+        WeightedBatchNorm(hidden_channels, relu=True),
         torch.nn.Linear(hidden_channels, hidden_channels),
     )

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, NamedTuple, overload
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from dropgnn.engine import ENGINES, Embedded
+from dropgnn.engine import ENGINES
 from dropgnn.engine.allowed import why_not
 from dropgnn.engine.heads import predict, takes_batch
 from dropgnn.engine.layers import as_layered
+from dropgnn.engine.maps import Maps
 from dropgnn.engine.norm import takes_batch_statistics, weigh_norms
+from dropgnn.engine.shared import plan_shared, prepare
+from dropgnn.engine.states import PoolsLast
 from dropgnn.engine.whole import check_wrappable
 from dropgnn.errors import InvalidArgument, NotShared, Unsupported, whole_number
 from dropgnn.graph import Graph
-from dropgnn.nn.aggregate import AGGREGATORS, Aggregator, Collected, TransformSum
-from dropgnn.nn.checks import check_inputs, check_runs
+from dropgnn.nn.aggregate import Aggregator, Collected, aggregator_by_name
+from dropgnn.nn.checks import check_inputs, check_kind, check_parts, check_runs
 from dropgnn.nn.outcome import Outcome
 from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
@@ -89,35 +92,13 @@ class DropGNN(torch.nn.Module):
     ) -> None:
         super().__init__()
         check_wrappable(encoder)
-        _check_kind("sampler", sampler, Sampler, "e.g. Bernoulli(p=0.1, r=20)")
-        if eval_sampler is not None:
-            _check_kind("eval_sampler", eval_sampler, Sampler, "e.g. Exhaustive(p=0.1, k=1)")
-        if not isinstance(mode, str):
-            _check_kind("mode", mode, Mode, f"or one of {', '.join(MODES)}")
-        if not isinstance(aggregator, str):
-            _check_kind("aggregator", aggregator, Aggregator, f"or one of {', '.join(AGGREGATORS)}")
-        for name, module in (("head", head), ("auxiliary", auxiliary)):
-            if module is not None:
-                _check_kind(name, module, torch.nn.Module, "e.g. torch.nn.Linear(16, 2), or Pooled(...) for graphs")
-        if generator is not None:
-            _check_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
-        if pooled and (takes_batch(head) or takes_batch(auxiliary)):
-            raise InvalidArgument(
-                "head",
-                "must be for rows where the encoder pools already",
-                got=type(head).__name__,
-                hint="e.g. torch.nn.Linear",
-            )
-        if auxiliary is not None and not pooled and takes_batch(head) != takes_batch(auxiliary):
-            raise InvalidArgument(
-                "auxiliary", "must predict what head predicts, nodes or graphs", got=type(auxiliary).__name__
-            )
+        check_parts(sampler, eval_sampler, mode, aggregator, head, auxiliary, generator, pooled=pooled)
         if engine != "auto":
             ENGINES[engine]  # an unknown name is an error now, not at the first call
         self.encoder = encoder
         self.sampler, self.eval_sampler = sampler, eval_sampler
         self.mode = MODES[mode]() if isinstance(mode, str) else mode
-        self.aggregator = _aggregator(aggregator, encoder) if isinstance(aggregator, str) else aggregator
+        self.aggregator = aggregator_by_name(aggregator, encoder) if isinstance(aggregator, str) else aggregator
         self.head, self.auxiliary = head, auxiliary
         self.engine = engine
         self._said: set[str] = set()
@@ -167,34 +148,6 @@ class DropGNN(torch.nn.Module):
         generator = torch.Generator().manual_seed(seed)
         return cls(encoder, Bernoulli(plan.p, plan.runs), generator=generator, **arguments)  # type: ignore[arg-type]
 
-    @overload
-    def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        edge_attr: Tensor | None = ...,
-        batch: Tensor | None = ...,
-        num_graphs: int | None = ...,
-        *,
-        runs: Runs | None = ...,
-        generator: torch.Generator | None = ...,
-        return_outcome: Literal[False] = ...,
-    ) -> Tensor: ...
-
-    @overload
-    def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        edge_attr: Tensor | None = ...,
-        batch: Tensor | None = ...,
-        num_graphs: int | None = ...,
-        *,
-        runs: Runs | None = ...,
-        generator: torch.Generator | None = ...,
-        return_outcome: Literal[True],
-    ) -> Outcome: ...
-
     def forward(
         self,
         x: Tensor,
@@ -204,6 +157,7 @@ class DropGNN(torch.nn.Module):
         num_graphs: int | None = None,
         *,
         runs: Runs | None = None,
+        plan: Maps | None = None,
         generator: torch.Generator | None = None,
         return_outcome: bool = False,
     ) -> Tensor | Outcome:
@@ -212,23 +166,26 @@ class DropGNN(torch.nn.Module):
         Args:
             x, edge_index, edge_attr, batch, num_graphs: As for :meth:`dropgnn.Graph.of`.
             runs: Use these runs instead of drawing some.
+            plan: Use what :meth:`plan` made for this very batch, runs included.
             generator: The source of randomness for this call.
             return_outcome: Return an :class:`Outcome` with single-run predictions and a loss, not the prediction alone.
         """
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
         check_inputs(self.encoder, graph, pooled=self.pooled)
-        given = runs is not None
-        if runs is None:
+        if plan is not None:
+            self._check_plan(plan, runs)
+            runs = plan.plan.runs
+        elif runs is None:
             runs = self.draw(graph, generator=generator)
-        _check_kind("runs", runs, Runs, "drawn by model.draw(Graph.of(...)) or written down with Runs.of(...)")
-        runs = runs.to(x.device)
-        if given:
+        else:
+            check_kind("runs", runs, Runs, "drawn by model.draw(Graph.of(...)) or written down with Runs.of(...)")
             runs.check()
+        runs = runs.to(x.device)
         check_runs(runs, graph, self.mode, pooled=self.pooled)
         self._check_auxiliary(runs)
 
         collected, single = None, []
-        for part in self._parts(graph, runs):
+        for part in self._parts(graph, runs, plan):
             collected = part.collected if collected is None else self.aggregator.merge(collected, part.collected)
             if return_outcome and part.auxiliary is not None:
                 single.append((part.auxiliary, part.owner, part.weight))
@@ -256,10 +213,38 @@ class DropGNN(torch.nn.Module):
         sampler = self.sampler if self.training or self.eval_sampler is None else self.eval_sampler
         return sampler(graph, items=self.mode.items, generator=self.generator if generator is None else generator)
 
-    def _parts(self, graph: Graph, runs: Runs) -> Iterator[_Part]:
+    def plan(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        num_graphs: int | None = None,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Maps:
+        """Draw runs for a batch and plan their shared execution. Needs no weights, so it can be done ahead.
+
+        Raises:
+            Unsupported: Where equal rows cannot be shared.
+        """
+        graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
+        check_inputs(self.encoder, graph, pooled=self.pooled)
+        maps = plan_shared(self.encoder, self.mode, graph, self.draw(graph, generator=generator), pooled=self.pooled)
+        prepare(self.encoder, maps, pools=isinstance(self.auxiliary, PoolsLast))
+        return maps
+
+    def _check_plan(self, plan: Maps, runs: Runs | None) -> None:
+        check_kind("plan", plan, Maps, "made by model.plan(...)")
+        if runs is not None:
+            raise InvalidArgument("runs", "must not be given with a plan, which has its own", got=repr(runs))
+        if self.chunk is not None or self._engine() != "shared":
+            raise Unsupported("a plan is for engine 'shared' without chunks; leave it out, or set chunk=None")
+
+    def _parts(self, graph: Graph, runs: Runs, plan: Maps | None) -> Iterator[_Part]:
         """Execute the runs, chunk by chunk, each forgotten once it has been used."""
         if self.chunk is None or int(runs.copies_per_graph.max() if runs.num_graphs else 0) <= self.chunk:
-            yield self._run(graph, runs)
+            yield self._run(graph, runs, plan)
             return
         for module in (self.encoder, self.aggregator, self.auxiliary):
             if module is not None and takes_batch_statistics(module):
@@ -273,8 +258,9 @@ class DropGNN(torch.nn.Module):
             else:
                 yield self._run(graph, part)
 
-    def _run(self, graph: Graph, runs: Runs) -> _Part:
-        embedded = self._choose_engine()(self.encoder, self.mode, graph, runs, pooled=self.pooled)
+    def _run(self, graph: Graph, runs: Runs, plan: Maps | None = None) -> _Part:
+        extra = {} if plan is None else {"maps": plan}
+        embedded = ENGINES[self._engine()](self.encoder, self.mode, graph, runs, pooled=self.pooled, **extra)
         collected = self.aggregator.collect(embedded)
         if self.auxiliary is None:
             return _Part(collected, None, None, None)
@@ -282,16 +268,15 @@ class DropGNN(torch.nn.Module):
             return _Part(collected, embedded.predict_copies(self.auxiliary), runs.graph, runs.weight)
         return _Part(collected, *embedded.predict_rows(self.auxiliary))
 
-    def _choose_engine(self) -> Callable[..., Embedded]:
+    def _engine(self) -> str:
+        """The engine to use now: ``auto`` depends on whether the model is training."""
         if self.engine != "auto":
-            return ENGINES[self.engine]
+            return self.engine
         reason = why_not(self.encoder, self.mode, pooled=self.pooled)
-        if reason is None:
-            return ENGINES["shared"]
-        if reason not in self._said:
+        if reason is not None and reason not in self._said:
             self._said.add(reason)
             warnings.warn(f"equal rows are not shared but computed in every copy: {reason}", NotShared, stacklevel=4)
-        return ENGINES["batched"]
+        return "shared" if reason is None else "batched"
 
     def _check_auxiliary(self, runs: Runs) -> None:
         if not runs.equally_weighted and self.auxiliary is not None and takes_batch_statistics(self.auxiliary):
@@ -302,24 +287,3 @@ class DropGNN(torch.nn.Module):
     def extra_repr(self) -> str:
         evaluation = f", eval_sampler={self.eval_sampler!r}" if self.eval_sampler is not None else ""
         return f"sampler={self.sampler!r}{evaluation}, mode={self.mode!r}, engine={self.engine!r}"
-
-
-def _check_kind(name: str, value: object, kind: type, hint: str) -> None:
-    if not isinstance(value, kind):
-        article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise InvalidArgument(name, f"must be {article} {kind.__name__}", got=repr(value), hint=hint)
-
-
-def _aggregator(name: str, encoder: torch.nn.Module) -> Aggregator:
-    kind = AGGREGATORS[name]
-    if kind is not TransformSum:
-        return kind()
-    width = getattr(encoder, "out_channels", None)
-    if not isinstance(width, int):
-        raise InvalidArgument(
-            "aggregator",
-            "must be given its width: the encoder has no out_channels",
-            got=repr(name),
-            hint="pass aggregator=TransformSum(in_channels=...)",
-        )
-    return TransformSum(width)

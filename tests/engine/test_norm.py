@@ -6,7 +6,15 @@ import pytest
 import torch
 
 from dropgnn import GIN, Bernoulli, DropGNN, InvalidArgument, Runs
-from dropgnn.engine.norm import RowWeights, WeightedBatchNorm, row_weights, takes_batch_statistics, weigh_norms
+from dropgnn.engine.norm import (
+    RowWeights,
+    WeightedBatchNorm,
+    _CompiledNorm,
+    _TorchNorm,
+    row_weights,
+    takes_batch_statistics,
+    weigh_norms,
+)
 from tests.conftest import generator
 
 X = torch.randn(5, 3, generator=generator(), dtype=torch.float64)
@@ -15,9 +23,10 @@ TIMES = torch.tensor([3, 1, 2, 1, 4])
 
 @pytest.mark.parametrize("momentum", [0.1, None])
 @pytest.mark.parametrize("affine", [True, False])
-def test_weights_are_repetitions(affine: bool, momentum: float | None) -> None:
+@pytest.mark.parametrize("relu", [True, False])
+def test_weights_are_repetitions(relu: bool, affine: bool, momentum: float | None) -> None:
     plain = torch.nn.BatchNorm1d(3, affine=affine, momentum=momentum).double()
-    weighted = WeightedBatchNorm(3, affine=affine, momentum=momentum).double()
+    weighted = WeightedBatchNorm(3, relu=relu, affine=affine, momentum=momentum).double()
     if affine:
         torch.nn.init.normal_(plain.weight, generator=generator(1))
         torch.nn.init.normal_(plain.bias, generator=generator(2))
@@ -26,7 +35,7 @@ def test_weights_are_repetitions(affine: bool, momentum: float | None) -> None:
     rows = torch.repeat_interleave(torch.arange(5), TIMES)
     for _ in range(3):
         a, b = X.clone().requires_grad_(), X.clone().requires_grad_()
-        repeated = plain(a[rows])
+        repeated = plain(a[rows]).relu() if relu else plain(a[rows])
         with row_weights(RowWeights(TIMES.double() / 7, rows=11)):
             once = weighted(b)
         torch.testing.assert_close(once[rows], repeated)
@@ -41,14 +50,38 @@ def test_weights_are_repetitions(affine: bool, momentum: float | None) -> None:
         torch.testing.assert_close(buffer, kept, msg=name)
 
 
-def test_the_closed_form_backward_pass() -> None:
-    norm = WeightedBatchNorm(3).double()
+@pytest.mark.parametrize("relu", [True, False])
+@pytest.mark.parametrize("norm", [_TorchNorm, _CompiledNorm])
+def test_the_closed_form_backward_pass(norm: type[torch.autograd.Function], relu: bool) -> None:
+    gain, bias = torch.tensor([1.5, -0.5, 1.0]).double(), torch.tensor([0.1, 0.0, -0.2]).double()
+    inputs = [tensor.clone().requires_grad_() for tensor in (X, gain, bias)]
+    assert torch.autograd.gradcheck(lambda x, g, b: norm.apply(x, TIMES.double(), g, b, 1e-5, relu)[0], inputs)
 
-    def weighted(x: torch.Tensor) -> torch.Tensor:
-        with row_weights(RowWeights(TIMES.double(), rows=11)):
-            return norm(x)
 
-    assert torch.autograd.gradcheck(weighted, (X.clone().requires_grad_(),))
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 500])
+@pytest.mark.parametrize("relu", [True, False])
+def test_compiled_and_torch_agree(rows: int, relu: bool) -> None:
+    x = torch.randn(rows, 7, generator=generator(1), dtype=torch.float64) * 3 + 5
+    arguments = (
+        torch.rand(rows, generator=generator(2), dtype=torch.float64),
+        torch.ones(7).double(),
+        torch.zeros(7).double(),
+    )
+    for a, b in zip(
+        _TorchNorm.apply(x, *arguments, 1e-5, relu), _CompiledNorm.apply(x, *arguments, 1e-5, relu), strict=True
+    ):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
+
+
+def test_single_precision_is_as_good_as_torchs() -> None:
+    """Many rows far from zero: the error stays that of rounding the input."""
+    x = torch.randn(100_000, 4, generator=generator(3)) + 100
+    weight, gain, bias = torch.ones(100_000), torch.ones(4), torch.zeros(4)
+    exact = _CompiledNorm.apply(x.double(), weight.double(), gain.double(), bias.double(), 1e-5, False)
+    single = _CompiledNorm.apply(x, weight, gain, bias, 1e-5, False)
+    plain = torch.nn.functional.batch_norm(x, None, None, gain, bias, training=True, eps=1e-5)
+    error, torchs = ((out.double() - exact[0]).abs().max() for out in (single[0], plain))
+    assert float(error) <= max(2 * float(torchs), 1e-4)
 
 
 def test_outside_of_the_context_and_in_evaluation_it_is_plain_batch_norm() -> None:
