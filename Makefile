@@ -9,6 +9,7 @@ help:
 	@echo "make demo    set up, then show what DropGNN does (two minutes)"
 	@echo "make test    set up, then run all tests"
 	@echo "make check   tests, format, lint and types"
+	@echo "make bench   measure plain, batched and shared training steps; set DROPGNN_DATA for real data"
 	@echo "make pictures   draw the pictures of README and docs again"
 
 .venv/ready: constraints.txt pyproject.toml
@@ -26,12 +27,15 @@ test: .venv/ready
 check: test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy dropgnn tests examples docs
+	$(BIN)/mypy dropgnn tests examples docs benchmarks
 
 pictures: .venv/ready
 	$(BIN)/python docs/make_pictures.py
 
+bench: .venv/ready
+	$(BIN)/python -m benchmarks.run
+
 clean:
 	rm -rf .venv build *.egg-info
 
-.PHONY: help demo test check pictures clean
+.PHONY: help demo test check pictures bench clean

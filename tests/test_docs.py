@@ -10,7 +10,7 @@ import pytest
 from tests.cli.test_cli import dropgnn
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "dropgnn" / "engine" / "README.md"]
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -25,10 +25,13 @@ def random_ports(edge_index: np.ndarray, num_nodes: int, rng: np.random.Generato
     return ports
 
 
-def with_ids(data: Data, generator: torch.Generator) -> Data:
-    """``data`` with a further column in x: in every graph a random permutation of 0, 1, ..., n - 1."""
+def with_ids(data: Data, generator: torch.Generator, *, together: bool = False) -> Data:
+    """``data`` with a further column in x: in every graph a random permutation of 0, 1, ..., n - 1.
+
+    With ``together`` it is one permutation over the nodes of all graphs.
+    """
     number = data.x.size(0)
-    batch = getattr(data, "batch", None)
+    batch = None if together else getattr(data, "batch", None)
     batch = torch.zeros(number, dtype=torch.long) if batch is None else batch
     shuffled = (batch.double() * 2 + torch.rand(number, generator=generator, dtype=torch.float64)).argsort()
     sizes = torch.bincount(batch)

@@ -33,6 +33,11 @@ class Task:
     def num_features(self) -> int:
         return self.graphs[0].num_node_features
 
+    @property
+    def counted_together(self) -> bool:
+        """Whether the paper takes all graphs for one: the two structures of a Limits task."""
+        return self.m > max(graph.num_nodes for graph in self.graphs)
+
     def batch(self) -> Batch:
         """All graphs as one batch, which is how the synthetic tasks are trained."""
         return Batch.from_data_list(list(self.graphs))

@@ -105,10 +105,10 @@ def _readout(task: Task, encoder: GIN | GINE) -> torch.nn.Module:
 
 
 def _dataset(method: str, task: Task, seed: int, split: str) -> Data:
-    """The batch a method sees: ports only where asked for, IDs drawn once per dataset and graph."""
+    """The batch a method sees: ports only where asked for, IDs drawn once per dataset."""
     batch = task.batch()
     if method == "ids":
-        batch = with_ids(batch, stream(seed, f"ids of {split}"))
+        batch = with_ids(batch, stream(seed, f"ids of {split}"), together=task.counted_together)
     if method != "ports":
         batch.edge_attr = None
     return batch

@@ -108,6 +108,12 @@ def test_ids_are_a_random_permutation_in_every_graph() -> None:
     assert abs(float(ids[:, 0].mean()) - 7.5) < 6 * (255 / 12 / 50) ** 0.5
 
 
+def test_ids_of_the_limits_tasks_run_over_both_structures() -> None:
+    limits = task("limits1", 0)
+    ids = with_ids(limits.batch(), generator(0), together=limits.counted_together).x[:, -1]
+    assert torch.equal(ids.sort().values, torch.arange(16.0))
+
+
 def test_the_random_feature_is_normal_in_the_paper_and_uniform_in_its_code() -> None:
     batch = task("four_cycles", 0).batch()
     normal = with_random_feature(batch, generator(0)).x[:, -1]
