@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dropgnn.engine import compiled
+from dropgnn.engine import compiled_maps
 from dropgnn.engine.planning import Level, SharedPlan
 from dropgnn.engine.sparse import SparseMap
 from dropgnn.graph import Graph
@@ -54,7 +54,7 @@ class Maps:
     def shares(self, level: Level) -> Triples:
         """(node, state, weight) of everything a node averages over."""
         pairs, copies = level.pairs, self.plan.copies
-        return compiled.assign(
+        return compiled_maps.assign(
             pairs.base, pairs.ptr, pairs.node, pairs.label, copies.weight, copies.weight_of_graph, copies.copies_of_graph,
             copies.graph_of_node, *self.plan.shares,
         )  # fmt: skip
@@ -89,7 +89,7 @@ class Maps:
         pairs = self.plan.levels[number].pairs
         sizes = self.graph.nodes_per_graph.cpu().numpy()
         graph_of_copy = self.plan.runs.graph.cpu().numpy()
-        return compiled.pool_copies(
+        return compiled_maps.pool_copies(
             pairs.base, pairs.ptr, pairs.node, pairs.label, graph_of_copy, np.cumsum(sizes) - sizes, sizes
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dropgnn.engine import compiled
+from dropgnn.engine import compiled_maps
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class SparseMap:
             shape: Rows and columns.
             like: A tensor with the dtype and on the device to use.
         """
-        row_ptr, by_row, row_value, column_ptr, by_column, column_value = compiled.both_orders(*triples, *shape)
+        row_ptr, by_row, row_value, column_ptr, by_column, column_value = compiled_maps.both_orders(*triples, *shape)
         return cls(
             _csr(row_ptr, by_row, row_value, shape, like),
             _csr(column_ptr, by_column, column_value, (shape[1], shape[0]), like),

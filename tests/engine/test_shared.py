@@ -91,7 +91,7 @@ def test_planning_is_pure(mode: str) -> None:
     runs = Bernoulli(0.3, r=5)(graph, items=perturb.items, generator=generator())
     first, again = (make_plan(graph, runs, perturb, 3, degrees=True) for _ in range(2))
     for a, b in zip(first.levels, again.levels, strict=True):
-        for name in ("own", "degree", "node", "edge_ptr", "sender", "edge", "weight", "count"):
+        for name in ("own", "degree", "edge_ptr", "sender", "edge", "weight", "count"):
             assert np.array_equal(getattr(a, name), getattr(b, name))
 
 
@@ -111,11 +111,11 @@ def test_a_colliding_hash_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = compiled.label_layer
 
     def colliding(*arguments: Any) -> tuple[np.ndarray, ...]:
-        base, label, own, degree, node, edge_ptr, sender, edge = honest(*arguments)
+        base, label, own, degree, edge_ptr, sender, edge = honest(*arguments)
         last = own.size - 1
         base[base == last], label[label == last] = last - 1, last - 1
         kept = edge_ptr[last]
-        return base, label, own[:last], degree[:last], node[:last], edge_ptr[: last + 1], sender[:kept], edge[:kept]
+        return base, label, own[:last], degree[:last], edge_ptr[: last + 1], sender[:kept], edge[:kept]
 
     model = DropGNN(GIN(3, 4, 2), Bernoulli(0.3, r=5)).double()
     assert_engines_agree(model, awkward_batch(), generator=generator(), inputs=False)
