@@ -213,6 +213,12 @@ class DropGNN(torch.nn.Module):
         sampler = self.sampler if self.training or self.eval_sampler is None else self.eval_sampler
         return sampler(graph, items=self.mode.items, generator=self.generator if generator is None else generator)
 
+    @property
+    def can_plan(self) -> bool:
+        """Whether :meth:`plan` works now: equal rows are shared, and all runs are executed at once."""
+        shares = why_not(self.encoder, self.mode, pooled=self.pooled) is None
+        return shares and self.chunk is None and self.engine in ("auto", "shared")
+
     def plan(
         self,
         x: Tensor,

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from dropgnn.engine.allowed import why_not
 from dropgnn.graph import Graph
 from dropgnn.nn.model import DropGNN
 from dropgnn.training.loop import inputs
@@ -33,8 +32,7 @@ def ahead(
     ...     print(list(arguments), model(*inputs(batch), **arguments).shape)
     ['plan'] torch.Size([60, 9])
     """
-    shares = why_not(model.encoder, model.mode, pooled=model.pooled) is None
-    plans = model.chunk is None and (model.engine == "shared" or (model.engine == "auto" and shares))
+    plans = model.can_plan
 
     def work(batch: Data) -> dict[str, Any]:
         x, edge_index, edge_attr, of_node, number = inputs(batch)

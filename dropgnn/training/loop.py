@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.optim import Optimizer
@@ -61,10 +62,14 @@ def fit(
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     scheduler = SCHEDULES[schedule](optimizer, epochs)
     model.train()
+    # Runs that are not random are the same in every epoch, and so is their plan.
+    kept: dict[str, Any] = {}
+    if augment is unchanged and not model.sampler.random and model.can_plan:
+        kept["plan"] = model.plan(*inputs(batch))
     for epoch in range(1, epochs + 1):
         optimizer.zero_grad()
         seen = augment(batch, generator)
-        outcome = model(*inputs(seen), generator=generator, return_outcome=True)
+        outcome = model(*inputs(seen), generator=generator, return_outcome=True, **kept)
         loss = outcome.loss(seen.y, auxiliary_share=None if model.auxiliary is None else auxiliary_share)
         loss.backward()
         optimizer.step()

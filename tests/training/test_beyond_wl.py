@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dropgnn import InvalidArgument
+from dropgnn import GIN, DropGNN, Exhaustive, InvalidArgument
+from dropgnn.data.synthetic import task
 from dropgnn.experiments.beyond_wl import METHODS, Trial, run
+from dropgnn.nn import LayerReadout
+from dropgnn.training.loop import fit
 from dropgnn.training.presets import PRESETS
 from dropgnn.training.seeds import seeded_weights, stream
 
@@ -32,6 +35,19 @@ def test_every_method_trains_and_repeats_to_the_bit(name: str, method: str) -> N
         run(Trial(name, method, seed=1, epochs=3), lambda epoch, loss, log=log: log.append(loss))  # type: ignore[misc]
     assert losses[0] == losses[1]
     assert torch.equal(torch.random.get_rng_state(), state)
+
+
+def test_exhaustive_runs_are_planned_once_and_train_the_same() -> None:
+    batch = task("lcc", 0).batch()
+    batch.edge_attr = None
+    losses: dict[str, list[float]] = {"auto": [], "batched": []}
+    for engine, log in losses.items():
+        with seeded_weights(0):
+            gin = GIN(1, 8, 2)
+            model = DropGNN(gin, Exhaustive(0.1, k=1), head=LayerReadout(gin.channels, 3), engine=engine).double()
+        batch.x = batch.x.double()
+        fit(model, batch, epochs=5, generator=stream(0, "x"), on_epoch=lambda epoch, loss, log=log: log.append(loss))  # type: ignore[misc]
+    assert losses["auto"] == pytest.approx(losses["batched"], rel=1e-6)
 
 
 def test_presets_differ_as_the_paper_and_its_code_do() -> None:
