@@ -94,10 +94,24 @@ def assign(
 
 @njit(cache=True, nogil=True)
 def both_orders(row, column, value, rows, columns):
-    """A sparse matrix from triples, compressed by row and by column."""
-    row_ptr, by_row = group(row, rows)
-    column_ptr, by_column = group(column, columns)
-    return row_ptr, column[by_row], value[by_row], column_ptr, row[by_column], value[by_column]
+    """A sparse matrix from triples, compressed by row and by column; entries in the same place are added up."""
+    ptr, by_row = group(row, rows)
+    last, place = np.full(columns, -1, np.int32), np.empty(columns, np.int32)
+    merged_ptr, merged_row = np.zeros(rows + 1, np.int32), np.empty(row.size, np.int32)
+    merged_column, merged_value, count = np.empty(row.size, np.int32), np.empty(row.size, value.dtype), 0
+    for here in range(rows):
+        for position in range(ptr[here], ptr[here + 1]):
+            entry = by_row[position]
+            if last[column[entry]] == here:
+                merged_value[place[column[entry]]] += value[entry]
+            else:
+                last[column[entry]], place[column[entry]] = here, count
+                merged_row[count], merged_column[count], merged_value[count] = here, column[entry], value[entry]
+                count += 1
+        merged_ptr[here + 1] = count
+    merged_column, merged_value = merged_column[:count].copy(), merged_value[:count].copy()
+    column_ptr, by_column = group(merged_column, columns)
+    return merged_ptr, merged_column, merged_value, column_ptr, merged_row[by_column], merged_value[by_column]
 
 
 @njit(cache=True, nogil=True)
