@@ -65,7 +65,7 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
 
     def forward(self, x: Tensor) -> Tensor:
         given = _weights.get()
-        if x.size(0) == 0:
+        if x.size(0) == 0 or (given is not None and given.rows == 0):  # nobody is there: nothing to learn from
             return x
         if given is None or not (self.training or self.running_mean is None):
             plain = super().forward(x)

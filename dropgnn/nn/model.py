@@ -173,7 +173,7 @@ class DropGNN(torch.nn.Module):
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
         check_inputs(self.encoder, graph, pooled=self.pooled)
         if plan is not None:
-            self._check_plan(plan, runs)
+            self._check_plan(plan, runs, graph)
             runs = plan.plan.runs
         elif runs is None:
             runs = self.draw(graph, generator=generator)
@@ -240,8 +240,11 @@ class DropGNN(torch.nn.Module):
         prepare(self.encoder, maps, pools=isinstance(self.auxiliary, PoolsLast))
         return maps
 
-    def _check_plan(self, plan: Maps, runs: Runs | None) -> None:
+    def _check_plan(self, plan: Maps, runs: Runs | None, graph: Graph) -> None:
         check_kind("plan", plan, Maps, "made by model.plan(...)")
+        same = torch.equal(plan.graph.edge_index, graph.edge_index) and torch.equal(plan.graph.x, graph.x)
+        if not same or plan.graph.x.requires_grad != graph.x.requires_grad:
+            raise InvalidArgument("plan", "must be for this very batch", got="one for other features or edges")
         if runs is not None:
             raise InvalidArgument("runs", "must not be given with a plan, which has its own", got=repr(runs))
         if self.chunk is not None or self._engine() != "shared":

@@ -232,8 +232,10 @@ def test_a_plan_belongs_to_its_batch() -> None:
     graph = awkward_batch()
     model = DropGNN(GIN(3, 4, 2), Bernoulli(0.3, r=3), generator=generator()).double()
     plan = model.plan(graph.x, graph.edge_index, batch=graph.batch)
-    with pytest.raises(ValueError, match=r"'runs' must be for these graphs"):
+    with pytest.raises(ValueError, match=r"'plan' must be for this very batch"):
         model(graph.x, graph.edge_index[:, :9], plan=plan)
+    with pytest.raises(ValueError, match=r"'plan' must be for this very batch"):
+        model(graph.x + 1, graph.edge_index, batch=graph.batch, plan=plan)
     with pytest.raises(ValueError, match=r"'runs' must not be given with a plan"):
         model(graph.x, graph.edge_index, batch=graph.batch, plan=plan, runs=plan.plan.runs)
     model.chunk = 2

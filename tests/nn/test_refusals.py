@@ -252,7 +252,7 @@ def test_refused(case: str) -> None:
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("mode", ["zero", "zero-layers", "remove", "edges", "receive-only"])
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("engine", ["reference", "batched"])
+@pytest.mark.parametrize("engine", ["reference", "batched", "shared"])
 @pytest.mark.parametrize(
     ("nodes", "edges"),
     [(0, NONE), (1, NONE), (3, NONE), (3, torch.tensor([[0, 1], [1, 0]]))],
