@@ -32,6 +32,12 @@ def awkward_batch(*, features: int = 3, edge_dim: int | None = None, seed: int =
     return Graph.of(x, edge_index, attr, batch, num_graphs=4)
 
 
+@pytest.fixture(autouse=True)
+def _same_weights_every_time() -> None:
+    """Modules built in a test initialise themselves from torch's global state."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture
 def data_root() -> Path:
     """Real data, where there is some."""

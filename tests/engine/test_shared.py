@@ -152,7 +152,8 @@ def test_the_same_on_a_small_graph_is_the_reference(scope: str) -> None:
     graph = cubic(24)
     graph = Graph.of(graph.x.double(), graph.edge_index)
     model = DropGNN(GIN(1, 4, 2), Exhaustive(0.1, k=1, **local)).double()
-    assert_engines_agree(model, graph, generator=generator(), inputs=False)
+    # Nearly all rows are equal, so batch norm divides by a small deviation and multiplies rounding by its inverse.
+    assert_engines_agree(model, graph, generator=generator(), inputs=False, tolerance=1e-8)
 
 
 def test_what_cannot_be_shared_falls_back_and_says_so_once() -> None:
