@@ -1,0 +1,39 @@
+"""No node, one node, no edges, an isolated last node, an empty batch: all of them work."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from dropgnn import GIN, Bernoulli
+from dropgnn.nn import LayerReadout, Pooled
+from tests.nn.test_refusals import EDGES, NONE, X, model
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("mode", ["zero", "zero-layers", "remove", "edges", "receive-only"])
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("engine", ["reference", "batched", "shared"])
+@pytest.mark.parametrize(
+    ("nodes", "edges"),
+    [(0, NONE), (1, NONE), (3, NONE), (3, torch.tensor([[0, 1], [1, 0]]))],
+    ids=["no node", "one node", "no edges", "isolated last node"],
+)
+def test_small_graphs_work(engine: str, nodes: int, edges: Tensor, p: float, mode: str, training: bool) -> None:
+    gin = GIN(1, 4, 2)
+    readout = Pooled(LayerReadout(gin.channels, 2))
+    drop = model(gin, sampler=Bernoulli(p, 3), mode=mode, head=readout, engine=engine).train(training)
+    assert drop(torch.ones(nodes, 1), edges, num_graphs=1).shape == (1, 2)
+    drop = model(gin, sampler=Bernoulli(p, 1), mode=mode, engine=engine).eval()
+    assert drop(torch.ones(nodes, 1), edges).shape == (nodes, 9)
+
+
+def test_a_batch_without_graphs_works() -> None:
+    drop = model(head=Pooled(LayerReadout((1, 4, 4), 2)))
+    assert drop(torch.ones(0, 1), NONE, batch=torch.empty(0, dtype=torch.long), num_graphs=0).shape == (0, 2)
+
+
+def test_trailing_graphs_without_nodes_are_kept() -> None:
+    drop = model(head=Pooled(LayerReadout((1, 4, 4), 2)))
+    assert drop(X, EDGES, batch=torch.zeros(3, dtype=torch.long), num_graphs=3).shape == (3, 2)
