@@ -30,9 +30,12 @@ def demo(
     started = time.perf_counter()
     console = Console()
     console.print("Training the same GIN five ways on two tasks that 1-WL cannot solve.", highlight=False)
+    from dropgnn.experiments.demo import EPOCHS
+
     table = _train(console, seeds, jobs)
     console.print(_render(table, seeds))
-    console.print("Ours: p = 2/(1 + m), 200 and 120 epochs, decaying learning rate.", style="dim")
+    epochs = " and ".join(map(str, EPOCHS.values()))
+    console.print(f"Ours: p = 2/(1 + m), {epochs} epochs, decaying learning rate.", style="dim", highlight=False)
 
     from dropgnn.report.demo import demo_page
 

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Stratified
 from dropgnn.engine import ENGINES
+from dropgnn.engine.layers import Layer
 from dropgnn.graph import Graph
-from dropgnn.nn import LayerReadout, Pooled
+from dropgnn.nn import Encoder, LayerReadout, Pooled
 from dropgnn.runs.modes import MODES, Mode, Perturbed, ZeroInputs
 from dropgnn.testing import assert_engines_agree
 from tests.conftest import awkward_batch, generator
@@ -38,6 +39,22 @@ class OwnGNN(torch.nn.Module):
         return self.out(self.norm(self.conv(x, edge_index)).relu(), edge_index)
 
 
+class GraphConvs(Encoder):
+    """Two layers that PyG has no BasicGNN for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels = 3, 4
+        self.convs = torch.nn.ModuleList([pyg.GraphConv(3, 4), pyg.GraphConv(4, 4)])
+
+    def layers(self) -> list[Layer]:
+        return [self._layer(conv) for conv in self.convs]
+
+    @staticmethod
+    def _layer(conv: torch.nn.Module) -> Layer:
+        return Layer(lambda x, edge_index, _: conv(x, edge_index), lambda x, batch, num_graphs: x.tanh(), conv, ())
+
+
 ENCODERS: dict[str, Callable[[], torch.nn.Module]] = {
     "gin-sum": lambda: GIN(3, 4, 3),
     "gin-mean": lambda: GIN(3, 4, 2, aggr="mean"),
@@ -48,6 +65,7 @@ ENCODERS: dict[str, Callable[[], torch.nn.Module]] = {
     "pyg-sage": lambda: pyg.GraphSAGE(3, 4, 3, out_channels=2, norm="batch_norm", act_first=True),
     "pyg-gat": lambda: pyg.GAT(3, 4, 2, heads=2, edge_dim=2, jk="max"),
     "pyg-pna": lambda: pyg.PNA(3, 4, 2, norm="graph_norm", **PNA),
+    "graph-conv": GraphConvs,
     "own": OwnGNN,
 }
 SAMPLERS = {
