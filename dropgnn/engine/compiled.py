@@ -1,4 +1,4 @@
-"""The loops of planning, compiled by numba. ``planning.py`` says what they are for.
+"""The loops of planning, compiled by numba, for the CPU. ``vectorised.py`` has the same functions for other devices.
 
 Everything here is integers. Pairs (node, copy) are listed copy by copy; ``ptr[c] : ptr[c + 1]`` are those of copy c.
 A pair that is not listed looks exactly like its node in the undropped graph.
@@ -6,79 +6,41 @@ A pair that is not listed looks exactly like its node in the undropped graph.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 import numpy as np
+import torch
 from numba import njit
+from torch import Tensor
 
-ABSENT = -1
-"""The label of a pair whose node was removed."""
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _mix(value):
-    """The finaliser of splitmix64: a bijection of 64-bit words under which nearby numbers part ways."""
-    value = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+from dropgnn.engine.compiled_table import combine, mix, room, slot, table_for
+from dropgnn.engine.plan import ABSENT
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _combine(own, heard):
-    """One word for a node's own label and what it hears; the two must not be exchangeable."""
-    return _mix(_mix(own) + np.uint64(0xD1342543DE82EF95) * _mix(heard))
+def on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled loop that takes and returns tensors. They share their memory with its arrays."""
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        found = function(*[value.numpy() if isinstance(value, Tensor) else value for value in arguments])
+        return tuple(map(torch.from_numpy, found)) if isinstance(found, tuple) else torch.from_numpy(found)
+
+    return call
 
 
-@njit(cache=True, nogil=True)
-def _table(room):
-    """An open-addressing table, keys and labels side by side so that a look-up touches one place; label -1 is free."""
-    table = np.empty((room, 2), np.int64)
-    table[:, 1] = -1
-    return table
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _slot(table, key):
-    """Where ``key`` is, or would be."""
-    mask = table.shape[0] - 1
-    at = np.int64(key & np.uint64(mask))
-    while table[at, 1] >= 0 and np.uint64(table[at, 0]) != key:
-        at = (at + 1) & mask
-    return at
-
-
-@njit(cache=True, nogil=True)
-def _grown(table):
-    """The same table with four times the room."""
-    larger = _table(4 * table.shape[0])
-    for old in range(table.shape[0]):
-        if table[old, 1] >= 0:
-            at = _slot(larger, np.uint64(table[old, 0]))
-            larger[at, 0], larger[at, 1] = table[old, 0], table[old, 1]
-    return larger
-
-
-@njit(cache=True, nogil=True)
-def _room(values, needed):
-    """``values`` with space for ``needed`` entries."""
-    if needed <= values.size:
-        return values
-    more = np.empty(max(needed, 2 * values.size), values.dtype)
-    more[: values.size] = values
-    return more
-
-
+@on_tensors
 @njit(cache=True, nogil=True)
 def colour_rows(words):
     """One number per distinct row of 64-bit words, and a row that has it."""
-    table = _table(64)
+    table = table_for(words.shape[0])
     colour, first, count = np.empty(words.shape[0], np.int32), np.empty(words.shape[0], np.int32), 0
     for row in range(words.shape[0]):
         key = np.uint64(0)
         for column in range(words.shape[1]):
-            key = _mix(key ^ np.uint64(words[row, column]))
-        if 2 * count >= table.shape[0]:
-            table = _grown(table)
-        at = _slot(table, key)
+            key = mix(key ^ np.uint64(words[row, column]))
+        at = slot(table, key)
         if table[at, 1] < 0:
             table[at, 0], table[at, 1] = np.int64(key), count
             first[count] = row
@@ -87,6 +49,7 @@ def colour_rows(words):
     return colour, first[:count].copy()
 
 
+@on_tensors
 @njit(cache=True, nogil=True)
 def group(values, number):
     """Stable counting sort: positions ordered by value, and where each value's positions begin."""
@@ -102,6 +65,7 @@ def group(values, number):
     return ptr, order
 
 
+@on_tensors
 @njit(cache=True, nogil=True)
 def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, num_nodes):
     """The pairs that notice something one layer later: those that did, whoever hears them, and the extra ones.
@@ -112,20 +76,20 @@ def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, num_nodes
     seen = np.full(num_nodes, -1, np.int32)
     next_ptr, next_node, count = np.zeros(copies + 1, np.int32), np.empty(2 * node.size + 16, np.int32), 0
     for copy in range(copies):
-        next_node = _room(next_node, count + ptr[copy + 1] - ptr[copy])
+        next_node = room(next_node, count + ptr[copy + 1] - ptr[copy])
         for pair in range(ptr[copy], ptr[copy + 1]):
             seen[node[pair]] = copy
             next_node[count] = node[pair]
             count += 1
         for pair in range(ptr[copy], ptr[copy + 1]):
             first, last = out_ptr[node[pair]], out_ptr[node[pair] + 1]
-            next_node = _room(next_node, count + last - first)
+            next_node = room(next_node, count + last - first)
             for edge in range(first, last):
                 if seen[out_node[edge]] != copy:
                     seen[out_node[edge]] = copy
                     next_node[count] = out_node[edge]
                     count += 1
-        next_node = _room(next_node, count + extra_ptr[copy + 1] - extra_ptr[copy])
+        next_node = room(next_node, count + extra_ptr[copy + 1] - extra_ptr[copy])
         for position in range(extra_ptr[copy], extra_ptr[copy + 1]):
             if seen[extra_node[position]] != copy:
                 seen[extra_node[position]] = copy
@@ -135,6 +99,7 @@ def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, num_nodes
     return next_ptr, next_node[:count].copy()
 
 
+@on_tensors
 @njit(cache=True, nogil=True)
 def label_layer(
     base, ptr, node, label, next_ptr, next_node, drop_ptr, drop_item, in_ptr, in_node, in_colour, in_item,
@@ -147,8 +112,8 @@ def label_layer(
         ptr, node, label: The listed pairs one layer below, and their labels.
         next_ptr, next_node: The pairs to label.
         drop_ptr, drop_item: The dropped items of every copy.
-        in_ptr, in_node, in_colour, in_item: The edges heard by every node: sender, colour, and the item whose loss
-            cuts the edge.
+        in_ptr, in_node, in_colour, in_item: The edges heard by every node: sender, colour (odd for loops; empty where
+            all are 0), and the item whose loss cuts the edge.
         cuts: Whether dropped items cut edges. removes: whether dropped nodes are absent.
         own_only: Only count the edges (the degree) instead of listening to them: for the layer before the first.
         num_items: How many items there are.
@@ -158,14 +123,17 @@ def label_layer(
         where its edges begin; and for every edge of a state the label below of its sender and its position among the
         edges heard.
     """
-    table = _table(4096)
     num_nodes, count, edges = base.size, 0, 0
-    next_base, next_label = np.empty(num_nodes, np.int32), np.empty(next_node.size, np.int32)
     most = num_nodes + next_node.size
+    table = table_for(most)
+    next_base, next_label = np.empty(num_nodes, np.int32), np.empty(next_node.size, np.int32)
     state_own, state_degree = np.empty(most, np.int32), np.empty(most, np.int32)
     edge_ptr = np.zeros(most + 1, np.int32)
     edge_from, edge_at = np.empty(4096, np.int32), np.empty(4096, np.int32)
-    now = base.copy()  # the labels in the copy at hand
+    now, word = base.copy(), np.empty(num_nodes, np.uint64)  # the labels in the copy at hand, and a word for each
+    for here in range(num_nodes):
+        word[here] = mix(base[here])
+    coloured = in_colour.size > 0
     gone = np.full(num_items, -2, np.int32)
     for copy in range(-1, ptr.size - 1):  # copy -1 is the undropped graph
         first, last = 0, num_nodes
@@ -174,46 +142,107 @@ def label_layer(
             for position in range(drop_ptr[copy], drop_ptr[copy + 1]):
                 gone[drop_item[position]] = copy
             for pair in range(ptr[copy], ptr[copy + 1]):
-                now[node[pair]] = label[pair]
+                now[node[pair]], word[node[pair]] = label[pair], mix(label[pair])
         for pair in range(first, last):
             here = pair if copy < 0 else next_node[pair]
             if removes and gone[here] == copy:
                 next_label[pair] = ABSENT
                 continue
-            key, degree = np.uint64(0), 1
+            heard, degree = np.uint64(0), 1
             for edge in range(in_ptr[here], in_ptr[here + 1]):
                 if cuts and gone[in_item[edge]] == copy:
                     continue
-                loop = np.uint64(in_node[edge] == here)
-                degree += 1 - np.int64(loop)
-                word = (np.uint64(in_colour[edge]) << np.uint64(33)) + (np.uint64(now[in_node[edge]]) << np.uint64(1))
-                key += _mix(word + loop)
-            key = _combine(np.uint64(now[here]), np.uint64(degree) if own_only else key)
-            if 2 * count >= table.shape[0]:
-                table = _grown(table)
-            at = _slot(table, key)
-            if table[at, 1] < 0:
-                table[at, 0], table[at, 1] = np.int64(key), count
-                state_own[count], state_degree[count] = now[here], degree
+                if coloured:
+                    degree += 1 - (in_colour[edge] & 1)
+                    heard += combine(word[in_node[edge]], mix(in_colour[edge]))
+                else:
+                    degree += 1
+                    heard += word[in_node[edge]]
+            key = combine(word[here], np.uint64(degree) if own_only else heard)
+            at = slot(table, key)
+            state = table[at, 1]
+            if state < 0:
+                state = count
+                table[at, 0], table[at, 1] = np.int64(key), state
+                state_own[state], state_degree[state] = now[here], degree
                 if not own_only:
-                    if edges + in_ptr[here + 1] - in_ptr[here] > edge_from.size:
-                        edge_from = _room(edge_from, edges + in_ptr[here + 1] - in_ptr[here])
-                        edge_at = _room(edge_at, edge_from.size)
+                    needed = edges + in_ptr[here + 1] - in_ptr[here]
+                    if needed > edge_from.size:
+                        edge_from = room(edge_from, needed)
+                        edge_at = room(edge_at, edge_from.size)
                     for edge in range(in_ptr[here], in_ptr[here + 1]):
-                        if cuts and gone[in_item[edge]] == copy:
-                            continue
-                        edge_from[edges], edge_at[edges] = now[in_node[edge]], edge
-                        edges += 1
+                        if not (cuts and gone[in_item[edge]] == copy):
+                            edge_from[edges], edge_at[edges] = now[in_node[edge]], edge
+                            edges += 1
                 count += 1
                 edge_ptr[count] = edges
             if copy < 0:
-                next_base[here] = table[at, 1]
+                next_base[here] = state
             else:
-                next_label[pair] = table[at, 1]
+                next_label[pair] = state
         if copy >= 0:
             for pair in range(ptr[copy], ptr[copy + 1]):
-                now[node[pair]] = base[node[pair]]
+                now[node[pair]], word[node[pair]] = base[node[pair]], mix(base[node[pair]])
     return (
         next_base, next_label, state_own[:count].copy(), state_degree[:count].copy(),
         edge_ptr[: count + 1].copy(), edge_from[:edges].copy(), edge_at[:edges].copy(),
     )  # fmt: skip
+
+
+@on_tensors
+@njit(cache=True, nogil=True)
+def weigh(
+    base, ptr, node, label, copy_weight, graph_of_copy, graph_of_node, share_ptr, share_copy, share_weight, states
+):
+    """How much every state counts: the weight of its pairs, and how many there are. And for every node how much the
+    copies count that do not list it; with shares (``share_ptr`` not empty), also how much each pair counts."""
+    graphs, local = np.int64(graph_of_node[-1]) + 1 if graph_of_node.size else 0, share_ptr.size > 0
+    weight_of_graph, copies_of_graph = np.zeros(graphs, np.float64), np.zeros(graphs, np.int64)
+    for copy in range(graph_of_copy.size):
+        if graph_of_copy[copy] < graphs:
+            weight_of_graph[graph_of_copy[copy]] += copy_weight[copy]
+            copies_of_graph[graph_of_copy[copy]] += 1
+    weight, count = np.zeros(states, np.float64), np.zeros(states, np.int64)
+    rest, left = np.empty(base.size, np.float64), np.empty(base.size, np.int64)
+    for here in range(base.size):
+        rest[here], left[here] = weight_of_graph[graph_of_node[here]], copies_of_graph[graph_of_node[here]]
+    for copy in range(ptr.size - 1):
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            rest[node[pair]] -= copy_weight[copy]
+            left[node[pair]] -= 1
+            if label[pair] >= 0:
+                weight[label[pair]] += copy_weight[copy]
+                count[label[pair]] += 1
+    for here in range(base.size):
+        rest[here] = rest[here] if left[here] > 0 else 0.0
+        if left[here] > 0:
+            weight[base[here]] += rest[here]
+            count[base[here]] += left[here]
+    share = np.empty(node.size if local else 0, np.float64)
+    if local:
+        for here in range(base.size):
+            rest[here] = share_weight[share_ptr[here] : share_ptr[here + 1]].sum()
+            left[here] = share_ptr[here + 1] - share_ptr[here]
+        for copy in range(ptr.size - 1):
+            for pair in range(ptr[copy], ptr[copy + 1]):
+                share[pair] = _share(share_ptr, share_copy, share_weight, node[pair], copy)
+                if share[pair] > 0:
+                    rest[node[pair]] -= share[pair]
+                    left[node[pair]] -= 1
+        for here in range(base.size):
+            rest[here] = rest[here] if left[here] > 0 else 0.0
+    return weight, count, share, rest
+
+
+@njit(cache=True, nogil=True)
+def _share(share_ptr, share_copy, share_weight, here, copy):
+    """The weight of ``copy`` for node ``here``, by bisection."""
+    low, high = share_ptr[here], share_ptr[here + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if share_copy[middle] < copy:
+            low = middle + 1
+        else:
+            high = middle
+    found = low < share_ptr[here + 1] and share_copy[low] == copy
+    return share_weight[low] if found else 0.0

@@ -12,9 +12,10 @@ BLOCK = 64
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def forward(x, share, gain, bias, eps, relu):
-    """Normalised rows, their weighted mean and variance, and 1 / sqrt(variance + eps)."""
+def forward(x, weight, gain, bias, eps, relu):
+    """Normalised rows, their weighted mean and variance, 1 / sqrt(variance + eps), and each row's share of the weight."""
     rows, width = x.shape
+    share = (weight / weight.sum()).astype(x.dtype)
     mean, variance, block = np.zeros(width), np.zeros(width), np.empty(width, x.dtype)
     for first in range(0, rows, BLOCK):
         block[:] = 0
@@ -36,7 +37,7 @@ def forward(x, share, gain, bias, eps, relu):
         for column in range(width):
             value = (x[row, column] - centre[column]) * factor[column] + bias[column]
             out[row, column] = max(value, 0) if relu else value
-    return out, centre, variance.astype(x.dtype), scale
+    return out, centre, variance.astype(x.dtype), scale, share
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})

@@ -81,8 +81,8 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
             raise InvalidArgument("x", "must have more than one row where batch statistics are taken", got=given.rows)
         gain = x.new_ones(self.num_features) if self.weight is None else self.weight
         bias = x.new_zeros(self.num_features) if self.bias is None else self.bias
-        norm = _CompiledNorm if x.device.type == "cpu" else _TorchNorm
-        out, mean, variance = norm.apply(x, given.weight.to(x.dtype), gain, bias, self.eps, self.relu)
+        norm = _CompiledNorm if x.is_cpu and x.dtype in (torch.float32, torch.float64) else _TorchNorm
+        out, mean, variance = norm.apply(x, given.weight, gain, bias, self.eps, self.relu)
         self._update_running(mean, variance * (given.rows / (given.rows - 1)))
         return out
 
@@ -110,7 +110,7 @@ class _TorchNorm(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
-        share = weight / weight.sum()
+        share = (weight / weight.sum()).to(x.dtype)
         mean = share @ x
         centred = x - mean
         variance = share @ centred.square()
@@ -139,9 +139,9 @@ class _CompiledNorm(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
-        x, share = x.contiguous(), weight / weight.sum()
-        arrays = (tensor.detach().numpy() for tensor in (x, share, gain, bias))
-        out, mean, variance, scale = map(torch.from_numpy, compiled_norm.forward(*arrays, eps, relu))
+        x = x.contiguous()
+        arrays = (tensor.detach().numpy() for tensor in (x, weight, gain, bias))
+        out, mean, variance, scale, share = map(torch.from_numpy, compiled_norm.forward(*arrays, eps, relu))
         ctx.relu = relu
         ctx.save_for_backward(x, out, share, mean, scale, gain)
         ctx.mark_non_differentiable(mean, variance)

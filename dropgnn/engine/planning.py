@@ -1,24 +1,19 @@
-r"""Which computations are the same: the plan of the ``shared`` engine.
+"""Making plans: which computations are the same. ``plan.py`` says what a plan is.
 
-After layer l the row of node v in copy c depends only on what was dropped within l hops of v, and only through the
-1-WL colour of the pair (v, c). So colours are refined first, on integers and without weights:
-
-* a *pair* is a node in a copy; only pairs that notice a drop are listed, all others look like the undropped graph;
-* a *state* is a colour of pairs after l layers; each state is computed once;
-* a *layer* of the plan says, for every state, its own state below and those of the neighbours it hears.
-
-Planning is pure: the same graph, runs and mode give the same plan.
+Colours are refined first, on integers and without weights. Planning is pure: the same graph, runs and mode give the same
+plan. It runs where the data is: in compiled loops on the CPU, in tensor operations on other devices.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from types import ModuleType
 
-import numpy as np
+import torch
+from torch import Tensor
 
-from dropgnn.engine import compiled, compiled_maps
-from dropgnn.engine.arrays import Copies, Edges, dropped_items, heard_edges, hearing_less, shares_of, words
-from dropgnn.engine.compiled import ABSENT
+from dropgnn.engine import compiled, vectorised
+from dropgnn.engine.incidence import Edges, dropped_items, hearing_less, heard_edges, shares_of, words
+from dropgnn.engine.plan import ABSENT, Level, Pairs, SharedPlan
 from dropgnn.graph import Graph
 from dropgnn.runs.modes import DropEdges, Mode, ReceiveOnly, RemoveNodes, ZeroInputs, ZeroLayers
 from dropgnn.runs.runs import Runs
@@ -26,92 +21,9 @@ from dropgnn.runs.runs import Runs
 MODES = (ZeroInputs, ZeroLayers, RemoveNodes, DropEdges, ReceiveOnly)
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """The pairs that notice a drop, listed copy by copy, and the state of every pair.
-
-    Shapes:
-        base ``[N]``: state of every node in the undropped graph; ptr ``[C + 1]``; node, label ``[P]``: the listed pairs
-        and their states (``ABSENT`` where the node is removed).
-    """
-
-    base: np.ndarray
-    ptr: np.ndarray
-    node: np.ndarray
-    label: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Level:
-    """The states after one layer.
-
-    Shapes:
-        own, degree ``[S]``: for each state its own state below and its degree, itself included;
-        edge_ptr ``[S + 1]``, sender, edge ``[K]``: the states below that it hears, and by which edge of the graph;
-        weight, count ``[S]``: how much its pairs count together, and how many they are.
-
-    With ``silent`` there is one more state, number S: the row of zeros that dropped nodes have after the layer.
-    """
-
-    pairs: Pairs
-    own: np.ndarray
-    degree: np.ndarray
-    edge_ptr: np.ndarray
-    sender: np.ndarray
-    edge: np.ndarray
-    weight: np.ndarray
-    count: np.ndarray
-    silent: bool
-
-    @property
-    def num_states(self) -> int:
-        return self.own.size
-
-    @property
-    def num_rows(self) -> int:
-        """States, and the row of zeros where there is one."""
-        return self.num_states + self.silent
-
-    @property
-    def receiver(self) -> np.ndarray:
-        """The state that hears each edge, shape ``[K]``."""
-        return np.repeat(np.arange(self.num_states, dtype=np.int32), np.diff(self.edge_ptr))
-
-
-@dataclass(frozen=True, eq=False)
-class SharedPlan:
-    """Everything the ``shared`` engine needs to know about a batch before it computes; ``print`` shows the savings.
-
-    Args:
-        runs: The runs it is a plan for.
-        copies: What the copies weigh.
-        shares: Weights per node and copy where they differ: ptr ``[N + 1]``, copy and weight; else empty.
-        levels: States before the first layer and after each.
-        source: For each state before the first layer the row of x it has, -1 for zeros.
-    """
-
-    runs: Runs
-    copies: Copies
-    shares: tuple[np.ndarray, np.ndarray, np.ndarray]
-    levels: tuple[Level, ...]
-    source: np.ndarray
-
-    @property
-    def rows(self) -> int:
-        """Rows per layer if nothing were shared and nothing removed."""
-        return self.copies.rows
-
-    @property
-    def states(self) -> list[int]:
-        return [level.num_states for level in self.levels]
-
-    def __str__(self) -> str:
-        shared = ", ".join(f"{states:,}" for states in self.states)
-        saved = self.rows * len(self.levels) / max(sum(self.states), 1)
-        return f"{self.rows:,} rows per layer; distinct, layer by layer: {shared} ({saved:.1f} times fewer)"
-
-
-def make_plan(graph: Graph, runs: Runs, mode: Mode, layers: int, *, degrees: bool = False) -> SharedPlan:
+def make_plan(
+    graph: Graph, runs: Runs, mode: Mode, layers: int, *, degrees: bool = False, loops: ModuleType | None = None
+) -> SharedPlan:
     """Refine colours over all pairs. Nodes with equal features are one colour, unless gradients of x are wanted.
 
     Args:
@@ -120,94 +32,95 @@ def make_plan(graph: Graph, runs: Runs, mode: Mode, layers: int, *, degrees: boo
         mode: What dropping does.
         layers: How many layers the encoder has.
         degrees: Whether layers look at the degrees after dropping (GCN): they are part of the initial colour then.
+        loops: ``compiled`` or ``vectorised``; by default what suits the device.
     """
-    edges = heard_edges(graph, runs, mode)
-    ptr, dropped = dropped_items(graph, runs)
-    copies = Copies.of(graph, runs)
-    colour, source = _initial_colours(graph)
-    pairs, source = _before_the_first_layer(graph, mode, colour, source, ptr, dropped)
-    extra_ptr, extra_node = hearing_less(graph, mode, ptr, dropped)
-    refine = _Refine(edges, ptr, dropped, mode)
-
+    loops = loops or (compiled if graph.x.is_cpu else vectorised)
+    refine = _Refine(graph, runs, mode, loops)
+    colour, source = _initial_colours(graph, loops)
+    pairs, source = _before_the_first_layer(mode, colour, source, refine.ptr, refine.dropped)
     if degrees:
-        wider = compiled.spread_effect(pairs.ptr, pairs.node, extra_ptr, extra_node, *_nobody(graph), graph.num_nodes)
-        level = refine(pairs, wider, copies, own_only=True)
+        level = refine.count_edges(pairs)
         source = source[level.own]
     else:
-        level = _first_level(pairs, source.size, copies)
+        level = refine.without_edges(pairs, source.numel())
     levels = [level]
     for _ in range(layers):
-        below = levels[-1].pairs
-        wider = compiled.spread_effect(
-            below.ptr, below.node, extra_ptr, extra_node, edges.out_ptr, edges.out_node, graph.num_nodes
-        )
-        levels.append(refine(below, wider, copies, own_only=False))
-    return SharedPlan(runs, copies, shares_of(graph, runs), tuple(levels), source)
+        levels.append(refine(levels[-1].pairs))
+    return SharedPlan(graph, runs, tuple(levels), source)
 
 
 class _Refine:
-    """One round of colour refinement."""
+    """Rounds of colour refinement on one batch."""
 
-    def __init__(self, edges: Edges, ptr: np.ndarray, dropped: np.ndarray, mode: Mode) -> None:
-        self.edges, self.ptr, self.dropped = edges, ptr, dropped
+    def __init__(self, graph: Graph, runs: Runs, mode: Mode, loops: ModuleType) -> None:
+        self.graph, self.runs, self.loops = graph, runs, loops
+        self.edges: Edges = heard_edges(graph, runs, mode, loops)
+        self.ptr, self.dropped = dropped_items(runs)
+        self.extra = hearing_less(graph, mode, self.ptr, self.dropped, loops)
+        self.shares = shares_of(graph, runs)
         self.cuts = isinstance(mode, (RemoveNodes, DropEdges, ReceiveOnly))
         self.removes, self.silences = isinstance(mode, RemoveNodes), isinstance(mode, ZeroLayers)
 
-    def __call__(self, below: Pairs, wider: tuple[np.ndarray, np.ndarray], copies: Copies, *, own_only: bool) -> Level:
-        edges, (ptr, node) = self.edges, wider
-        base, label, own, degree, edge_ptr, sender, position = compiled.label_layer(
+    def __call__(self, below: Pairs) -> Level:
+        """The states one layer later."""
+        return self._level(below, (self.edges.out_ptr, self.edges.out_node), own_only=False)
+
+    def count_edges(self, pairs: Pairs) -> Level:
+        """The states before the first layer where these know their degree."""
+        nobody = torch.zeros_like(self.edges.out_ptr), self.edges.out_node[:0]
+        return self._level(pairs, nobody, own_only=True)
+
+    def without_edges(self, pairs: Pairs, number: int) -> Level:
+        """The states before the first layer: ``number`` colours."""
+        none, states = pairs.node[:0], torch.arange(number, dtype=torch.int32, device=pairs.node.device)
+        pairs, weight, count = self._weighed(pairs.base, pairs.ptr, pairs.node, pairs.label, number)
+        return Level(pairs, states, states * 0, states.new_zeros(number + 1), none, none, weight, count, silent=False)
+
+    def _level(self, below: Pairs, hearers: tuple[Tensor, Tensor], *, own_only: bool) -> Level:
+        edges = self.edges
+        ptr, node = self.loops.spread_effect(below.ptr, below.node, *self.extra, *hearers, self.graph.num_nodes)
+        base, label, own, degree, edge_ptr, sender, position = self.loops.label_layer(
             below.base, below.ptr, below.node, below.label, ptr, node, self.ptr, self.dropped,
             edges.in_ptr, edges.in_node, edges.in_colour, edges.in_item, self.cuts, self.removes, own_only, edges.num_items,
         )  # fmt: skip
-        weight, count = _weigh(Pairs(base, ptr, node, label), own.size, copies)
+        pairs, weight, count = self._weighed(base, ptr, node, label, own.numel())
         silent = self.silences and not own_only
         if silent:  # computed like any other row, since batch norm counts it; then replaced by the row of zeros
-            label[_first_of_each(ptr, np.diff(self.ptr))] = own.size
-        pairs = Pairs(base, ptr, node, label)
+            label[_first_of_each(ptr, self.ptr.diff())] = own.numel()
         return Level(pairs, own, degree, edge_ptr, sender, edges.in_edge[position], weight, count, silent)
 
-
-def _weigh(pairs: Pairs, number: int, copies: Copies) -> tuple[np.ndarray, np.ndarray]:
-    """Weight and number of the pairs of each state."""
-    return compiled_maps.sum_weights(
-        pairs.base, pairs.ptr, pairs.node, pairs.label, copies.weight, copies.weight_of_graph, copies.copies_of_graph,
-        copies.graph_of_node, number,
-    )  # fmt: skip
-
-
-def _first_level(pairs: Pairs, number: int, copies: Copies) -> Level:
-    weight, count = _weigh(pairs, number, copies)
-    none, states = np.empty(0, np.int32), np.arange(number, dtype=np.int32)
-    no_edges = np.zeros(number + 1, np.int32)
-    return Level(pairs, states, np.zeros(number, np.int32), no_edges, none, none, weight, count, silent=False)
+    def _weighed(
+        self, base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, states: int
+    ) -> tuple[Pairs, Tensor, Tensor]:
+        """Pairs with their shares, and weight and number of the pairs of each state."""
+        weight, count, share, rest = self.loops.weigh(
+            base, ptr, node, label, self.runs.weight, self.runs.graph, self.graph.batch, *self.shares, states
+        )
+        return Pairs(base, ptr, node, label, share, rest), weight, count
 
 
-def _initial_colours(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+def _initial_colours(graph: Graph, loops: ModuleType) -> tuple[Tensor, Tensor]:
     """The colour of every node by its features, and a node that has each colour."""
     if graph.x.requires_grad:
-        nodes = np.arange(graph.num_nodes, dtype=np.int32)
+        nodes = torch.arange(graph.num_nodes, dtype=torch.int32, device=graph.x.device)
         return nodes, nodes
-    return compiled.colour_rows(words(graph.x))
+    return loops.colour_rows(words(graph.x))
 
 
 def _before_the_first_layer(
-    graph: Graph, mode: Mode, colour: np.ndarray, source: np.ndarray, ptr: np.ndarray, dropped: np.ndarray
-) -> tuple[Pairs, np.ndarray]:
+    mode: Mode, colour: Tensor, source: Tensor, ptr: Tensor, dropped: Tensor
+) -> tuple[Pairs, Tensor]:
     """Pairs that look different before any layer: dropped nodes, zeroed or absent."""
+    nothing = source.new_empty(0, dtype=torch.float64)
     if isinstance(mode, (ZeroInputs, ZeroLayers)):
-        label = np.full(dropped.size, source.size, np.int32)
-        return Pairs(colour, ptr, dropped, label), np.append(source, np.int32(-1))
+        label = torch.full_like(dropped, source.numel())
+        return Pairs(colour, ptr, dropped, label, nothing, nothing), torch.cat([source, source.new_tensor([-1])])
     if isinstance(mode, RemoveNodes):
-        return Pairs(colour, ptr, dropped, np.full(dropped.size, ABSENT, np.int32)), source
-    none = np.empty(0, np.int32)
-    return Pairs(colour, np.zeros_like(ptr), none, none), source
+        return Pairs(colour, ptr, dropped, torch.full_like(dropped, ABSENT), nothing, nothing), source
+    return Pairs(colour, torch.zeros_like(ptr), dropped[:0], dropped[:0], nothing, nothing), source
 
 
-def _nobody(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(graph.num_nodes + 1, np.int32), np.empty(0, np.int32)
-
-
-def _first_of_each(ptr: np.ndarray, many: np.ndarray) -> np.ndarray:
+def _first_of_each(ptr: Tensor, many: Tensor) -> Tensor:
     """The first ``many[c]`` positions of each block ``ptr[c] : ptr[c + 1]``."""
-    ends = np.cumsum(many)
-    return np.repeat(ptr[:-1] - (ends - many), many) + np.arange(many.sum())
+    ends = many.cumsum(0)
+    return torch.repeat_interleave(ptr[:-1] - (ends - many), many) + torch.arange(int(many.sum()), device=ptr.device)

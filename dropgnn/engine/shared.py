@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, MessagePassing
 
 from dropgnn.engine.allowed import why_not
 from dropgnn.engine.layers import Layer, Layered, as_layered
-from dropgnn.engine.maps import Maps
 from dropgnn.engine.norm import RowWeights, row_weights
-from dropgnn.engine.planning import Level, make_plan
-from dropgnn.engine.sparse import SparseMap
+from dropgnn.engine.plan import Level, SharedPlan
+from dropgnn.engine.planning import make_plan
+from dropgnn.engine.products import combine, hear
 from dropgnn.engine.states import States
 from dropgnn.errors import Unsupported
 from dropgnn.graph import Graph
@@ -23,54 +22,44 @@ from dropgnn.runs.runs import Runs
 
 
 def shared(
-    encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False, maps: Maps | None = None
+    encoder: torch.nn.Module,
+    mode: Mode,
+    graph: Graph,
+    runs: Runs,
+    *,
+    pooled: bool = False,
+    plan: SharedPlan | None = None,
 ) -> States:
     """Run every distinct computation of ``encoder`` on the copies once. Arguments as for ``batched``.
 
     Args:
-        maps: What :func:`plan_shared` returned for the same encoder, mode, graph and runs; made here where not given.
+        plan: What :func:`plan_shared` returned for the same encoder, mode, graph and runs; made here where not given.
     """
-    maps = plan_shared(encoder, mode, graph, runs, pooled=pooled) if maps is None else maps
+    plan = plan_shared(encoder, mode, graph, runs, pooled=pooled) if plan is None else plan
     layered = as_layered(encoder)
     assert layered is not None  # or planning would have refused
-    return States(execute(layered, graph, maps), layered, maps)
+    return States(execute(layered, graph, plan), layered, plan)
 
 
-def plan_shared(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> Maps:
-    """The plan for a batch, and the sparse products that go with it. Needs no weights: only what the layers look at."""
+def plan_shared(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> SharedPlan:
+    """The plan for a batch. Needs no weights: only what the layers look at."""
     reason = why_not(encoder, mode, pooled=pooled)
     layered = as_layered(encoder)
     if reason is not None or layered is None:
         raise Unsupported(f"engine 'shared' would not be exact: {reason}; use engine='batched'")
     layers = layered.layers()
     degrees = any(isinstance(layer.message, GCNConv) for layer in layers)
-    return Maps(graph, make_plan(graph, runs, mode, len(layers), degrees=degrees))
+    return make_plan(graph, runs, mode, len(layers), degrees=degrees)
 
 
-def prepare(encoder: torch.nn.Module, maps: Maps, *, pools: bool) -> None:
-    """Build the sparse products that execution will ask for, ahead of time."""
-    layered = as_layered(encoder)
-    like = next((weight for weight in encoder.parameters() if weight.is_floating_point()), None)
-    if layered is None or like is None:
-        return
-    for number, layer in enumerate(layered.layers(), start=1):
-        if _is_one_product(layer.message):
-            _product(layer.message, number, maps, like)
-    for number in layered.slices() or ():
-        maps.average(number, like)
-        if pools:
-            maps.occurrences(number, like)
-
-
-def execute(layered: Layered, graph: Graph, maps: Maps) -> list[Tensor]:
+def execute(layered: Layered, graph: Graph, plan: SharedPlan) -> list[Tensor]:
     """Push one row per state through the layers: rows before the first layer and after each."""
-    x = _with_zeros(graph.x, maps.plan.source)
+    graph = graph if plan.origin is None else plan.origin
+    x = _with_zeros(graph.x, plan.source)
     xs = [x]
-    for number, layer in enumerate(layered.layers(), start=1):
-        level = maps.plan.levels[number]
-        heard = _hear(layer, x, number, maps)
-        weights = RowWeights(torch.from_numpy(level.weight).to(x.device), int(level.count.sum()))
-        with row_weights(weights):
+    for layer, below, level in zip(layered.layers(), plan.levels[:-1], plan.levels[1:], strict=True):
+        heard = _hear(layer, x, below, level, graph)
+        with row_weights(RowWeights(level.weight, level.rows)):
             x = layer.update(heard, torch.zeros(level.num_states, dtype=torch.long, device=x.device), 1)
         if level.silent:
             x = torch.cat([x, x.new_zeros(1, x.size(1))])
@@ -78,37 +67,26 @@ def execute(layered: Layered, graph: Graph, maps: Maps) -> list[Tensor]:
     return xs
 
 
-def _with_zeros(x: Tensor, source: np.ndarray) -> Tensor:
-    rows = torch.from_numpy(source).to(x.device).long()
-    taken = x[rows.clamp(min=0)] if x.size(0) else x.new_zeros(rows.numel(), x.size(1))
-    return taken.masked_fill((rows < 0).unsqueeze(1), 0.0) if x.is_floating_point() else taken
+def _with_zeros(x: Tensor, source: Tensor) -> Tensor:
+    taken = x[source.clamp(min=0)] if x.size(0) else x.new_zeros(source.numel(), x.size(1))
+    return taken.masked_fill((source < 0).unsqueeze(1), 0.0) if x.is_floating_point() else taken
 
 
-def _hear(layer: Layer, x: Tensor, number: int, maps: Maps) -> Tensor:
-    """What every state of level ``number`` gathers from the states below."""
-    conv, graph = layer.message, maps.graph
-    if _is_one_product(conv):
-        return _product(conv, number, maps, x) @ x
-    below, level = maps.plan.levels[number - 1], maps.plan.levels[number]
-    for kind, hear in _HEAR.items():
+def _hear(layer: Layer, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
+    """What every state gathers from the states below."""
+    conv = layer.message
+    if isinstance(conv, GINConv) and conv.aggr in ("add", "sum", "mean") and not conv.eps.requires_grad:
+        return hear(x, level, own=1.0 + float(conv.eps), mean=conv.aggr == "mean")
+    for kind, gather in _HEAR.items():
         if isinstance(conv, kind):
-            return hear(conv, x, below, level, graph)
+            return gather(conv, x, below, level, graph)
     return _hear_by_edges(conv, x, below, level, graph)
-
-
-def _is_one_product(conv: torch.nn.Module) -> bool:
-    """Whether gathering is linear with fixed coefficients: GIN with sum or mean."""
-    return isinstance(conv, GINConv) and conv.aggr in ("add", "sum", "mean") and not conv.eps.requires_grad
-
-
-def _product(conv: torch.nn.Module, number: int, maps: Maps, like: Tensor) -> SparseMap:
-    return maps.heard(number, like, own=1.0 + float(conv.eps), mean=conv.aggr == "mean")  # type: ignore[arg-type]
 
 
 def _hear_split(conv: GINConv | GINEConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
     """GIN with max aggregation or a learned eps, and GINE: gather along the edges, leave out the MLP."""
     edge_index, edge_attr = _edges(level, graph)
-    own = x[_index(level.own, x)]
+    own = x[level.own]
     extra = {"edge_attr": edge_attr} if isinstance(conv, GINEConv) else {}
     return conv.propagate(edge_index, x=(x, own), size=(x.size(0), level.num_states), **extra) + (1 + conv.eps) * own
 
@@ -116,26 +94,24 @@ def _hear_split(conv: GINConv | GINEConv, x: Tensor, below: Level, level: Level,
 def _hear_gcn(conv: GCNConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
     """Neighbours and itself, over the square roots of both degrees after dropping."""
     x = conv.lin(x)
-    states, receiver = np.arange(level.num_states, dtype=np.int32), level.receiver
+    row, column, value = level.receiver, level.sender, level.weight.new_ones(level.sender.numel())
     if conv.normalize:
-        loop = _loops(level, graph)
-        sender, receiver = level.sender[~loop], receiver[~loop]
-        degree_below = np.append(below.degree, 1)  # the row of zeros, where there is one, sends zeros
-        value = 1.0 / np.sqrt(degree_below[sender].astype(np.float64) * level.degree[receiver])
-        row, column = np.concatenate([states, receiver]), np.concatenate([level.own, sender])
-        value = np.concatenate([1.0 / level.degree, value])
-    else:
-        row, column, value = receiver, level.sender, np.ones(receiver.size)
-    out = SparseMap.of((row, column, value), (level.num_states, below.num_rows), x) @ x
+        others = ~_loops(level, graph)
+        degree_below = torch.cat([below.degree, below.degree.new_ones(1)])  # the row of zeros, where there is one
+        row, column = row[others], column[others]
+        value = (degree_below[column].double() * level.degree[row]).rsqrt()
+        row = torch.cat([torch.arange(level.num_states, device=x.device), row])
+        column, value = torch.cat([level.own, column]), torch.cat([1.0 / level.degree.double(), value])
+    out = combine(x, level.num_states, row, column, value)
     return out if conv.bias is None else out + conv.bias
 
 
 def _hear_gat(conv: GATConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
     """Attention over neighbours and itself; the loop PyG adds hears the mean of the node's edge features."""
     edge_index, edge_attr = _edges(level, graph)
-    own = _index(level.own, x)
+    own = level.own.long()
     if conv.add_self_loops:
-        keep = torch.from_numpy(~_loops(level, graph)).to(x.device)
+        keep = ~_loops(level, graph)
         edge_index = edge_index[:, keep]
         states = torch.arange(level.num_states, device=x.device)
         if edge_attr is not None:
@@ -159,7 +135,7 @@ def _loop_features(conv: GATConv, edge_attr: Tensor, receiver: Tensor, number: i
 def _hear_by_edges(conv: MessagePassing, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
     """Any other layer on the bipartite graph from the states below to the states."""
     edge_index, _ = _edges(level, graph)
-    return conv((x, x[_index(level.own, x)]), edge_index, size=(x.size(0), level.num_states))
+    return conv((x, x[level.own]), edge_index, size=(x.size(0), level.num_states))
 
 
 _HEAR: dict[type, Callable[..., Tensor]] = {
@@ -169,16 +145,11 @@ _HEAR: dict[type, Callable[..., Tensor]] = {
 
 def _edges(level: Level, graph: Graph) -> tuple[Tensor, Tensor | None]:
     """Edges from states below to states, and their features."""
-    edge_index = torch.stack([_index(level.sender, graph.x), _index(level.receiver, graph.x)])
-    edge_attr = None if graph.edge_attr is None else graph.edge_attr[_index(level.edge, graph.x)]
-    return edge_index, edge_attr
+    edge_index = torch.stack([level.sender.long(), level.receiver])
+    return edge_index, None if graph.edge_attr is None else graph.edge_attr[level.edge]
 
 
-def _loops(level: Level, graph: Graph) -> np.ndarray:
+def _loops(level: Level, graph: Graph) -> Tensor:
     """Which edges lead from a node to itself, ``[K]``."""
-    ends = graph.edge_index.cpu().numpy()[:, level.edge]
-    return ends[0] == ends[1]
-
-
-def _index(array: np.ndarray, like: Tensor) -> Tensor:
-    return torch.from_numpy(array).to(like.device).long()
+    sender, receiver = graph.edge_index[:, level.edge]
+    return sender == receiver

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,8 +13,8 @@ from dropgnn.engine.copies import expand
 from dropgnn.engine.embedded import Embedded, Rows, Transform, maxima
 from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
-from dropgnn.engine.maps import Maps
-from dropgnn.engine.planning import SharedPlan
+from dropgnn.engine.plan import SharedPlan
+from dropgnn.engine.products import assignment, average, pool
 from dropgnn.graph import Graph, offsets
 
 
@@ -41,37 +40,27 @@ class States(Embedded):
 
     xs: Sequence[Tensor]
     layered: Layered
-    maps: Maps
-
-    @property
-    def graph(self) -> Graph:
-        return self.maps.graph
-
-    @property
-    def plan(self) -> SharedPlan:
-        return self.maps.plan
+    plan: SharedPlan
 
     def sums(self, transform: Transform | None = None) -> Tensor:
         pieces = self.layered.slices()
         if transform is None and pieces is not None:
-            return torch.cat([self._average(number) for number in pieces], dim=1)
-        x = self.rows() if transform is None else transform(self.rows())
-        return self.maps.average(len(self.xs) - 1, x) @ x
+            return torch.cat([self._average(self.xs[number], number) for number in pieces], dim=1)
+        return self._average(self.rows() if transform is None else transform(self.rows()), -1)
 
-    def _average(self, number: int) -> Tensor:
-        return self.maps.average(number, self.xs[number]) @ self.xs[number]
+    def _average(self, x: Tensor, number: int) -> Tensor:
+        return average(x, self.plan.levels[number].pairs, self.plan.runs)
 
     def maxima(self) -> Tensor:
-        owner, state, weight = self._assignment(-1)
-        counts = weight > 0
-        return maxima(self.rows()[state[counts]], owner[counts], self.graph.num_nodes)
+        owner, state, _ = self._assignment()
+        return maxima(self.rows()[state], owner, self.plan.graph.num_nodes)
 
     def seen(self) -> Tensor:
-        owner, _, weight = self._assignment(-1)
-        return weight.new_zeros(self.graph.num_nodes).index_add(0, owner, weight)
+        owner, _, weight = self._assignment()
+        return weight.new_zeros(self.plan.graph.num_nodes).index_add(0, owner, weight)
 
     def predict_rows(self, head: torch.nn.Module) -> tuple[Tensor, Tensor, Tensor]:
-        owner, state, weight = self._assignment(-1)
+        owner, state, weight = self._assignment()
         return predict(head, self.rows())[state], owner, weight
 
     def predict_copies(self, head: torch.nn.Module) -> Tensor:
@@ -79,38 +68,46 @@ class States(Embedded):
         if isinstance(head, PoolsLast) and pieces is not None:
             weights = head.linear_parts([self.xs[number].size(1) for number in pieces])
             if weights is not None:
-                projected = [self.xs[number] @ weight.t() for number, weight in zip(pieces, weights, strict=True)]
-                pooled = [self.maps.pool(number, y) for number, y in zip(pieces, projected, strict=True)]
-                return head.finish(pooled, self.maps.copy_sizes())
+                pooled = [
+                    self._pool(self.xs[number] @ weight.t(), number)
+                    for number, weight in zip(pieces, weights, strict=True)
+                ]
+                return head.finish(pooled, self._copy_sizes())
         return self.expanded().predict_copies(head)
+
+    def _pool(self, y: Tensor, number: int) -> Tensor:
+        return pool(y, self.plan.levels[number].pairs, self.plan.runs, self.plan.graph.batch)
+
+    def _copy_sizes(self) -> Tensor:
+        """How many nodes each copy has left, ``[C]``."""
+        pairs, runs = self.plan.levels[-1].pairs, self.plan.runs
+        absent = torch.bincount(pairs.copy[pairs.label < 0], minlength=runs.num_copies)
+        return self.plan.graph.nodes_per_graph[runs.graph] - absent
 
     def rows(self) -> Tensor:
         """The embedding of every state after the last layer, ``[S_L, F]``."""
         levels = self.plan.levels
-        ancestor = np.arange(levels[-1].num_rows)
+        ancestor = torch.arange(levels[-1].num_rows, device=self.xs[-1].device)
         found = [self.xs[-1]]
         for below, level, x in zip(reversed(levels[:-1]), reversed(levels[1:]), reversed(self.xs[:-1]), strict=True):
-            zeros = below.num_states if below.silent else self.plan.source.argmin()  # a row of zeros is one below, too
-            ancestor = np.append(level.own, zeros)[ancestor]
-            found.append(x[self._tensor(ancestor).long()])
+            zeros = (
+                below.num_states if below.silent else int(self.plan.source.argmin())
+            )  # a row of zeros is one below, too
+            ancestor = torch.cat([level.own, level.own.new_tensor([zeros])])[ancestor]
+            found.append(x[ancestor])
         return self.layered.combine(found[::-1])
 
     def expanded(self) -> Rows:
         """One row for every node present in every copy, as the other engines have it."""
-        runs, pairs = self.plan.runs, self.plan.levels[-1].pairs
-        copies, node = expand(self.graph, runs)
-        state = self._tensor(pairs.base).long()[node]
-        start = offsets(self.graph.nodes_per_graph[runs.graph]) - offsets(self.graph.nodes_per_graph)[runs.graph]
-        copy = torch.repeat_interleave(self._tensor(np.diff(pairs.ptr)))
-        state[self._tensor(pairs.node).long() + start[copy]] = self._tensor(pairs.label).long()
+        graph, runs, pairs = self.plan.graph, self.plan.runs, self.plan.levels[-1].pairs
+        copies, node = expand(graph, runs)
+        state = pairs.base[node]
+        start = offsets(graph.nodes_per_graph[runs.graph]) - offsets(graph.nodes_per_graph)[runs.graph]
+        state[pairs.node + start[pairs.copy]] = pairs.label
         present = state >= 0
         node, copy_of_row = node[present], copies.batch[present]
         x = self.rows()[state[present]]
-        return Rows(x, node, copy_of_row, runs.row_weights(node, copy_of_row), self.graph.num_nodes, runs)
+        return Rows(x, node, copy_of_row, runs.row_weights(node, copy_of_row), graph.num_nodes, runs)
 
-    def _assignment(self, number: int) -> tuple[Tensor, Tensor, Tensor]:
-        owner, state, weight = self.maps.shares(self.plan.levels[number])
-        return self._tensor(owner).long(), self._tensor(state).long(), self._tensor(weight)
-
-    def _tensor(self, array: np.ndarray) -> Tensor:
-        return torch.from_numpy(array).to(self.graph.x.device)
+    def _assignment(self) -> tuple[Tensor, Tensor, Tensor]:
+        return assignment(self.plan.levels[-1].pairs, self.plan.runs)

@@ -14,10 +14,9 @@ from dropgnn.engine import ENGINES
 from dropgnn.engine.allowed import why_not
 from dropgnn.engine.heads import predict, takes_batch
 from dropgnn.engine.layers import as_layered
-from dropgnn.engine.maps import Maps
 from dropgnn.engine.norm import takes_batch_statistics, weigh_norms
-from dropgnn.engine.shared import plan_shared, prepare
-from dropgnn.engine.states import PoolsLast
+from dropgnn.engine.plan import SharedPlan
+from dropgnn.engine.shared import plan_shared
 from dropgnn.engine.whole import check_wrappable
 from dropgnn.errors import InvalidArgument, NotShared, Unsupported, whole_number
 from dropgnn.graph import Graph
@@ -157,7 +156,7 @@ class DropGNN(torch.nn.Module):
         num_graphs: int | None = None,
         *,
         runs: Runs | None = None,
-        plan: Maps | None = None,
+        plan: SharedPlan | None = None,
         generator: torch.Generator | None = None,
         return_outcome: bool = False,
     ) -> Tensor | Outcome:
@@ -174,7 +173,7 @@ class DropGNN(torch.nn.Module):
         check_inputs(self.encoder, graph, pooled=self.pooled)
         if plan is not None:
             self._check_plan(plan, runs, graph)
-            runs = plan.plan.runs
+            runs = plan.runs
         elif runs is None:
             runs = self.draw(graph, generator=generator)
         else:
@@ -228,7 +227,7 @@ class DropGNN(torch.nn.Module):
         num_graphs: int | None = None,
         *,
         generator: torch.Generator | None = None,
-    ) -> Maps:
+    ) -> SharedPlan:
         """Draw runs for a batch and plan their shared execution. Needs no weights, so it can be done ahead.
 
         Raises:
@@ -236,12 +235,11 @@ class DropGNN(torch.nn.Module):
         """
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
         check_inputs(self.encoder, graph, pooled=self.pooled)
-        maps = plan_shared(self.encoder, self.mode, graph, self.draw(graph, generator=generator), pooled=self.pooled)
-        prepare(self.encoder, maps, pools=isinstance(self.auxiliary, PoolsLast))
-        return maps
+        runs = self.draw(graph, generator=generator)
+        return plan_shared(self.encoder, self.mode, graph, runs, pooled=self.pooled)
 
-    def _check_plan(self, plan: Maps, runs: Runs | None, graph: Graph) -> None:
-        check_kind("plan", plan, Maps, "made by model.plan(...)")
+    def _check_plan(self, plan: SharedPlan, runs: Runs | None, graph: Graph) -> None:
+        check_kind("plan", plan, SharedPlan, "made by model.plan(...)")
         same = torch.equal(plan.graph.edge_index, graph.edge_index) and torch.equal(plan.graph.x, graph.x)
         if not same or plan.graph.x.requires_grad != graph.x.requires_grad:
             raise InvalidArgument("plan", "must be for this very batch", got="one for other features or edges")
@@ -250,7 +248,7 @@ class DropGNN(torch.nn.Module):
         if self.chunk is not None or self._engine() != "shared":
             raise Unsupported("a plan is for engine 'shared' without chunks; leave it out, or set chunk=None")
 
-    def _parts(self, graph: Graph, runs: Runs, plan: Maps | None) -> Iterator[_Part]:
+    def _parts(self, graph: Graph, runs: Runs, plan: SharedPlan | None) -> Iterator[_Part]:
         """Execute the runs, chunk by chunk, each forgotten once it has been used."""
         if self.chunk is None or int(runs.copies_per_graph.max() if runs.num_graphs else 0) <= self.chunk:
             yield self._run(graph, runs, plan)
@@ -267,8 +265,8 @@ class DropGNN(torch.nn.Module):
             else:
                 yield self._run(graph, part)
 
-    def _run(self, graph: Graph, runs: Runs, plan: Maps | None = None) -> _Part:
-        extra = {} if plan is None else {"maps": plan}
+    def _run(self, graph: Graph, runs: Runs, plan: SharedPlan | None = None) -> _Part:
+        extra = {} if plan is None else {"plan": plan}
         embedded = ENGINES[self._engine()](self.encoder, self.mode, graph, runs, pooled=self.pooled, **extra)
         collected = self.aggregator.collect(embedded)
         if self.auxiliary is None:

@@ -12,6 +12,7 @@ import torch
 import torch_geometric.nn as pyg
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from dropgnn import GIN, Bernoulli, DropGNN, Exhaustive, Graph, Unsupported
 from dropgnn.data.regular import draw_cubic
@@ -92,7 +93,7 @@ def test_planning_is_pure(mode: str) -> None:
     first, again = (make_plan(graph, runs, perturb, 3, degrees=True) for _ in range(2))
     for a, b in zip(first.levels, again.levels, strict=True):
         for name in ("own", "degree", "edge_ptr", "sender", "edge", "weight", "count"):
-            assert np.array_equal(getattr(a, name), getattr(b, name))
+            assert torch.equal(getattr(a, name), getattr(b, name))
 
 
 def test_weights_add_up_to_the_rows() -> None:
@@ -110,9 +111,9 @@ def test_a_colliding_hash_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two states taken for one, as a collision would do it: the comparison of engines must notice."""
     honest = compiled.label_layer
 
-    def colliding(*arguments: Any) -> tuple[np.ndarray, ...]:
+    def colliding(*arguments: Any) -> tuple[Tensor, ...]:
         base, label, own, degree, edge_ptr, sender, edge = honest(*arguments)
-        last = own.size - 1
+        last = own.numel() - 1
         base[base == last], label[label == last] = last - 1, last - 1
         kept = edge_ptr[last]
         return base, label, own[:last], degree[:last], edge_ptr[: last + 1], sender[:kept], edge[:kept]
@@ -140,7 +141,7 @@ def test_all_one_dropouts_of_a_large_graph_cost_their_neighbourhoods(scope: str)
     local: dict[str, Any] = {"scope": scope, "hops": 2} if scope == "neighborhood" else {}
     model = DropGNN(GIN(1, 4, 2), Exhaustive(0.1, k=1, **local))
     plan = model.plan(graph.x, graph.edge_index)
-    assert plan.plan.levels[-1].pairs.node.size <= 20_000 * 10
+    assert plan.levels[-1].pairs.node.numel() <= 20_000 * 10
     out = model(graph.x, graph.edge_index, plan=plan)
     out.sum().backward()
     assert out.shape == (20_000, 9)
@@ -238,7 +239,7 @@ def test_a_plan_belongs_to_its_batch() -> None:
     with pytest.raises(ValueError, match=r"'plan' must be for this very batch"):
         model(graph.x + 1, graph.edge_index, batch=graph.batch, plan=plan)
     with pytest.raises(ValueError, match=r"'runs' must not be given with a plan"):
-        model(graph.x, graph.edge_index, batch=graph.batch, plan=plan, runs=plan.plan.runs)
+        model(graph.x, graph.edge_index, batch=graph.batch, plan=plan, runs=plan.runs)
     model.chunk = 2
     with pytest.raises(Unsupported, match="a plan is for engine 'shared' without chunks"):
         model(graph.x, graph.edge_index, batch=graph.batch, plan=plan)

@@ -1,0 +1,117 @@
+"""The products of ``products.py``, compiled by numba, each with its transpose: what one adds up, the other spreads.
+
+Every function takes rows ``[columns, F]`` and the number of rows to return.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add(out, row, x, column, value):
+    """out[row] += value * x[column]"""
+    for feature in range(x.shape[1]):
+        out[row, feature] += value * x[column, feature]
+
+
+@njit(cache=True, nogil=True)
+def combine(x, rows, row, column, value):
+    """Any sparse matrix, as triples."""
+    out = np.zeros((rows, x.shape[1]), x.dtype)
+    for entry in range(row.size):
+        _add(out, row[entry], x, column[entry], x.dtype.type(value[entry]))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def combine_back(x, rows, row, column, value):
+    return combine(x, rows, column, row, value)
+
+
+@njit(cache=True, nogil=True)
+def hear(x, rows, own, edge_ptr, sender, factor, mean):
+    """``factor`` times a state's own row below and the sum, or the mean, of the rows it hears."""
+    out, one = np.zeros((rows, x.shape[1]), x.dtype), x.dtype.type(1)
+    for state in range(own.size):
+        share = one / max(edge_ptr[state + 1] - edge_ptr[state], 1) if mean else one
+        _add(out, state, x, own[state], x.dtype.type(factor))
+        for edge in range(edge_ptr[state], edge_ptr[state + 1]):
+            _add(out, state, x, sender[edge], x.dtype.type(share))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def hear_back(x, rows, own, edge_ptr, sender, factor, mean):
+    out, one = np.zeros((rows, x.shape[1]), x.dtype), x.dtype.type(1)
+    for state in range(own.size):
+        share = one / max(edge_ptr[state + 1] - edge_ptr[state], 1) if mean else one
+        _add(out, own[state], x, state, x.dtype.type(factor))
+        for edge in range(edge_ptr[state], edge_ptr[state + 1]):
+            _add(out, sender[edge], x, state, x.dtype.type(share))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def average(x, rows, base, ptr, node, label, share, rest, copy_weight):
+    """The weighted sum over copies of every node's rows."""
+    out = np.zeros((rows, x.shape[1]), x.dtype)
+    for here in range(base.size):
+        _add(out, here, x, base[here], x.dtype.type(rest[here]))
+    for copy in range(ptr.size - 1):
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            if label[pair] >= 0:
+                weight = share[pair] if share.size else copy_weight[copy]
+                _add(out, node[pair], x, label[pair], x.dtype.type(weight))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def average_back(x, rows, base, ptr, node, label, share, rest, copy_weight):
+    out = np.zeros((rows, x.shape[1]), x.dtype)
+    for here in range(base.size):
+        _add(out, base[here], x, here, x.dtype.type(rest[here]))
+    for copy in range(ptr.size - 1):
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            if label[pair] >= 0:
+                weight = share[pair] if share.size else copy_weight[copy]
+                _add(out, label[pair], x, node[pair], x.dtype.type(weight))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def pool(x, rows, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    """The sum over the nodes of every copy: that of the undropped graph, and what is different in the copy."""
+    out, undropped, one = (
+        np.zeros((rows, x.shape[1]), x.dtype),
+        np.zeros((graphs, x.shape[1]), x.dtype),
+        x.dtype.type(1),
+    )
+    for here in range(base.size):
+        _add(undropped, graph_of_node[here], x, base[here], one)
+    for copy in range(rows):
+        _add(out, copy, undropped, graph_of_copy[copy], one)
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            _add(out, copy, x, base[node[pair]], -one)
+            if label[pair] >= 0:
+                _add(out, copy, x, label[pair], one)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def pool_back(x, rows, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    out, undropped, one = (
+        np.zeros((rows, x.shape[1]), x.dtype),
+        np.zeros((graphs, x.shape[1]), x.dtype),
+        x.dtype.type(1),
+    )
+    for copy in range(graph_of_copy.size):
+        _add(undropped, graph_of_copy[copy], x, copy, one)
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            _add(out, base[node[pair]], x, copy, -one)
+            if label[pair] >= 0:
+                _add(out, label[pair], x, copy, one)
+    for here in range(base.size):
+        _add(out, base[here], undropped, graph_of_node[here], one)
+    return out

@@ -1,0 +1,123 @@
+r"""What the ``shared`` engine knows about a batch before it computes: a value, printable, without weights.
+
+After layer l the row of node v in copy c depends only on what was dropped within l hops of v, and only through the
+1-WL colour of the pair (v, c). So
+
+* a *pair* is a node in a copy; only pairs that notice a drop are listed, all others look like the undropped graph;
+* a *state* is a colour of pairs after l layers; each state is computed once;
+* a *level* says, for every state, its own state below and those of the neighbours it hears.
+
+``planning.py`` makes plans, ``shared.py`` follows them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from dropgnn.graph import Graph
+from dropgnn.runs.runs import Runs
+
+ABSENT = -1
+"""The label of a pair whose node was removed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The pairs that notice a drop, listed copy by copy, and the state of every pair.
+
+    Shapes:
+        base ``[N]``: state of every node in the undropped graph; ptr ``[C + 1]``; node, label ``[P]``: the listed pairs
+        and their states (``ABSENT`` where the node is removed); share ``[P]``: how much the copy counts for the node,
+        or ``[0]`` where that is the copy's own weight; rest ``[N]``: how much the copies count that do not list the node.
+    """
+
+    base: Tensor
+    ptr: Tensor
+    node: Tensor
+    label: Tensor
+    share: Tensor
+    rest: Tensor
+
+    @property
+    def copy(self) -> Tensor:
+        """The copy each pair is in, ``[P]``."""
+        return torch.repeat_interleave(self.ptr.diff())
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """The states after one layer.
+
+    Shapes:
+        own, degree ``[S]``: for each state its own state below and its degree, itself included;
+        edge_ptr ``[S + 1]``, sender, edge ``[K]``: the states below that it hears, and by which edge of the graph;
+        weight, count ``[S]``: how much its pairs count together, and how many they are.
+
+    With ``silent`` there is one more state, number S: the row of zeros that dropped nodes have after the layer.
+    """
+
+    pairs: Pairs
+    own: Tensor
+    degree: Tensor
+    edge_ptr: Tensor
+    sender: Tensor
+    edge: Tensor
+    weight: Tensor
+    count: Tensor
+    silent: bool
+
+    @property
+    def num_states(self) -> int:
+        return self.own.numel()
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows the states stand for."""
+        return int(self.count.sum())
+
+    @property
+    def num_rows(self) -> int:
+        """States, and the row of zeros where there is one."""
+        return self.num_states + self.silent
+
+    @property
+    def receiver(self) -> Tensor:
+        """The state that hears each edge, shape ``[K]``."""
+        return torch.repeat_interleave(self.edge_ptr.diff())
+
+
+@dataclass(frozen=True, eq=False)
+class SharedPlan:
+    """Everything the ``shared`` engine needs to know about a batch before it computes; ``print`` shows the savings.
+
+    Args:
+        graph: The batch it is a plan for.
+        runs: The runs it is a plan for.
+        levels: States before the first layer and after each.
+        source: For each state before the first layer the row of x it has, -1 for zeros.
+        origin: The graph whose rows and edges ``source`` and ``edge`` count: the batch, or the dataset it is a part of.
+    """
+
+    graph: Graph
+    runs: Runs
+    levels: tuple[Level, ...]
+    source: Tensor
+    origin: Graph | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows per layer if nothing were shared and nothing removed."""
+        return int(self.graph.nodes_per_graph @ self.runs.copies_per_graph)
+
+    @property
+    def states(self) -> list[int]:
+        return [level.num_states for level in self.levels]
+
+    def __str__(self) -> str:
+        shared = ", ".join(f"{states:,}" for states in self.states)
+        saved = self.rows * len(self.levels) / max(sum(self.states), 1)
+        return f"{self.rows:,} rows per layer; distinct, layer by layer: {shared} ({saved:.1f} times fewer)"

@@ -1,0 +1,159 @@
+"""The loops of planning as tensor operations, for devices that ``compiled.py`` cannot reach. Same functions, same meaning;
+only the numbers that states get may be others.
+
+A pair (node, copy) is found by its key, ``copy * N + node``.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dropgnn.engine.plan import ABSENT
+from dropgnn.graph import enumerate_blocks
+
+
+def colour_rows(words: Tensor) -> tuple[Tensor, Tensor]:
+    """One number per distinct row of 64-bit words, and a row that has it."""
+    colour = torch.unique(words, dim=0, return_inverse=True)[1] if words.numel() else words.new_zeros(words.size(0))
+    return colour.int(), _first_with_each(colour)
+
+
+def group(values: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """Stable sort: where each value's positions begin, and positions ordered by value."""
+    counts = torch.bincount(values, minlength=number)
+    return torch.nn.functional.pad(counts.cumsum(0), (1, 0)).int(), values.argsort(stable=True).int()
+
+
+def spread_effect(
+    ptr: Tensor, node: Tensor, extra_ptr: Tensor, extra_node: Tensor, out_ptr: Tensor, out_node: Tensor, num_nodes: int
+) -> tuple[Tensor, Tensor]:
+    """The pairs that notice something one layer later; in every copy the old pairs come first and in their old order."""
+    old = _keys(ptr, node, num_nodes)
+    edge, pair = enumerate_blocks(out_ptr[node], out_ptr.diff()[node])
+    hearers = _copies(ptr)[pair] * num_nodes + out_node[edge]
+    reached = torch.unique(torch.cat([hearers, _keys(extra_ptr, extra_node, num_nodes)]))
+    keys = torch.cat([old, reached[~torch.isin(reached, old)]])
+    copy = torch.div(keys, max(num_nodes, 1), rounding_mode="floor")
+    order = copy.argsort(stable=True)
+    next_ptr, _ = group(copy, ptr.numel() - 1)
+    return next_ptr, (keys - copy * num_nodes)[order].int()
+
+
+def label_layer(
+    base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, next_ptr: Tensor, next_node: Tensor, drop_ptr: Tensor,
+    drop_item: Tensor, in_ptr: Tensor, in_node: Tensor, in_colour: Tensor, in_item: Tensor,
+    cuts: bool, removes: bool, own_only: bool, num_items: int,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """Colour refinement by one layer; see ``compiled.label_layer``. The undropped graphs come as copy -1."""
+    num_nodes, everyone = base.numel(), torch.arange(base.numel(), device=base.device)
+    here = torch.cat([everyone, next_node.long()])
+    copy = torch.cat([torch.full_like(everyone, -1), _copies(next_ptr)])
+    listed, order = _keys(ptr, node, num_nodes).sort()
+    gone = _keys(drop_ptr, drop_item, num_items).sort().values
+
+    def below(of: Tensor, in_copy: Tensor) -> Tensor:
+        """The label one layer below of nodes in copies."""
+        found, at = _find(listed, in_copy * num_nodes + of, in_copy >= 0)
+        return torch.where(found, label[order[at]], base[of]) if listed.numel() else base[of]
+
+    absent = _find(gone, copy * num_items + here, copy >= 0)[0] if removes else torch.zeros_like(here, dtype=torch.bool)
+    edge, pair = enumerate_blocks(in_ptr[here], in_ptr.diff()[here])
+    if cuts:
+        kept = ~_find(gone, copy[pair] * num_items + in_item[edge], copy[pair] >= 0)[0]
+        edge, pair = edge[kept], pair[kept]
+    colour = in_colour[edge].long() if in_colour.numel() else torch.zeros_like(edge)
+    own, sender = below(here, copy), below(in_node[edge], copy[pair])
+    degree = torch.ones_like(here).index_add(0, pair, 1 - (colour & 1))
+    heard = torch.zeros_like(here).index_add(0, pair, _combine(_mix(sender.long()), _mix(colour)))
+    key = _combine(_mix(own.long()), degree if own_only else heard)
+    present = (~absent).nonzero().squeeze(1)
+    state = torch.full_like(here, ABSENT)
+    state[present] = torch.unique(key[present], return_inverse=True)[1]
+    chosen = present[_first_with_each(state[present]).long()]
+
+    in_degree = torch.bincount(pair, minlength=here.numel())
+    edge_ptr, first = (
+        torch.zeros(chosen.numel() + 1, dtype=torch.int32, device=here.device),
+        in_degree.cumsum(0) - in_degree,
+    )
+    position = edge[:0]
+    if not own_only:
+        edge_ptr[1:] = in_degree[chosen].cumsum(0)
+        position, _ = enumerate_blocks(first[chosen], in_degree[chosen])
+    state = state.int()
+    return (
+        state[:num_nodes].clone(), state[num_nodes:].clone(), own[chosen], degree[chosen].int(), edge_ptr,
+        sender[position], edge[position].int(),
+    )  # fmt: skip
+
+
+def weigh(
+    base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, copy_weight: Tensor, graph_of_copy: Tensor,
+    graph_of_node: Tensor, share_ptr: Tensor, share_copy: Tensor, share_weight: Tensor, states: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """How much every state counts, and every pair and node; see ``compiled.weigh``."""
+    copy, there = _copies(ptr), label >= 0
+    graphs = int(torch.cat([graph_of_copy, graph_of_node]).max()) + 1 if graph_of_node.numel() else 0
+    total = copy_weight.new_zeros(graphs).index_add(0, graph_of_copy, copy_weight) if graphs else copy_weight[:0]
+    number = torch.bincount(graph_of_copy, minlength=graphs)
+    left = number[graph_of_node] - torch.bincount(node, minlength=base.numel())
+    rest = total[graph_of_node].index_add(0, node, -copy_weight[copy]) * (left > 0)
+    weight = rest.new_zeros(states).index_add(0, label[there], copy_weight[copy[there]]).index_add(0, base, rest)
+    count = left.new_zeros(states).index_add(0, label[there], left.new_ones(int(there.sum()))).index_add(0, base, left)
+    if not share_ptr.numel():
+        return weight, count, rest[:0], rest
+    owner = torch.repeat_interleave(share_ptr.diff())
+    found, at = _find(owner * copy_weight.numel() + share_copy, node.long() * copy_weight.numel() + copy)
+    share = torch.where(found, share_weight[at], torch.zeros_like(share_weight[at])) if found.numel() else rest[:0]
+    left = share_ptr.diff().long().index_add(0, node, -found.long())
+    rest = torch.zeros_like(rest).index_add(0, owner, share_weight).index_add(0, node, -share) * (left > 0)
+    return weight, count, share, rest
+
+
+def _copies(ptr: Tensor) -> Tensor:
+    """The copy of each listed pair."""
+    return torch.repeat_interleave(ptr.diff())
+
+
+def _keys(ptr: Tensor, item: Tensor, number: int) -> Tensor:
+    return _copies(ptr) * number + item
+
+
+def _find(keys: Tensor, wanted: Tensor, among: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Whether each wanted key is among the sorted keys (and may be looked for at all), and where."""
+    if not keys.numel():
+        return torch.zeros_like(wanted, dtype=torch.bool), torch.zeros_like(wanted)
+    at = torch.searchsorted(keys, wanted).clamp(max=keys.numel() - 1)
+    found = keys[at] == wanted
+    return found if among is None else found & among, at
+
+
+def _first_with_each(colour: Tensor) -> Tensor:
+    """The first position of each colour."""
+    number = int(colour.max()) + 1 if colour.numel() else 0
+    first = torch.full((number,), colour.numel(), dtype=torch.long, device=colour.device)
+    positions = torch.arange(colour.numel(), device=colour.device)
+    return first.scatter_reduce(0, colour.long(), positions, "amin").int()
+
+
+def _mix(value: Tensor) -> Tensor:
+    """The finaliser of splitmix64 on signed words, whose shifts must not carry the sign along."""
+    value = value + _odd(0x9E3779B97F4A7C15)
+    value = (value ^ _shift(value, 30)) * _odd(0xBF58476D1CE4E5B9)
+    value = (value ^ _shift(value, 27)) * _odd(0x94D049BB133111EB)
+    return value ^ _shift(value, 31)
+
+
+def _combine(one: Tensor, other: Tensor) -> Tensor:
+    """One word for two that must not be exchangeable."""
+    return _mix(one * _odd(0xD1342543DE82EF95) + other)
+
+
+def _shift(value: Tensor, bits: int) -> Tensor:
+    return (value >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _odd(constant: int) -> int:
+    """An unsigned 64-bit constant as the signed number with the same bits."""
+    return constant - (1 << 64) if constant >= 1 << 63 else constant
