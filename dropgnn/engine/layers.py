@@ -30,6 +30,7 @@ class Layer:
         message: The module that ``conv`` runs.
         behind: The modules that ``update`` runs.
         split: Whether ``conv`` is only the gathering of a GIN layer, whose MLP is the first of ``behind``.
+        in_order: Whether ``update`` is the modules of ``behind``, one after the other, and nothing else.
     """
 
     conv: Callable[[Tensor, Tensor, Tensor | None], Tensor]
@@ -37,6 +38,7 @@ class Layer:
     message: torch.nn.Module
     behind: tuple[torch.nn.Module, ...]
     split: bool = False
+    in_order: bool = False
 
 
 @runtime_checkable

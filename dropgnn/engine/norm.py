@@ -83,17 +83,18 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
         bias = x.new_zeros(self.num_features) if self.bias is None else self.bias
         norm = _CompiledNorm if x.is_cpu and x.dtype in (torch.float32, torch.float64) else _TorchNorm
         out, mean, variance = norm.apply(x, given.weight, gain, bias, self.eps, self.relu)
-        self._update_running(mean, variance * (given.rows / (given.rows - 1)))
+        self.update_running(mean, variance, given.rows)
         return out
 
     @torch.no_grad()
-    def _update_running(self, mean: Tensor, variance: Tensor) -> None:
+    def update_running(self, mean: Tensor, variance: Tensor, rows: int) -> None:
+        """Move the running statistics towards those of a batch of so many rows."""
         if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
             return
         self.num_batches_tracked.add_(1)
         momentum = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
         self.running_mean.lerp_(mean, momentum)
-        self.running_var.lerp_(variance, momentum)
+        self.running_var.lerp_(variance * (rows / (rows - 1)), momentum)
 
 
 class _TorchNorm(torch.autograd.Function):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, MessagePassing
 
 from dropgnn.engine.allowed import why_not
+from dropgnn.engine.fused import run_fused
 from dropgnn.engine.layers import Layer, Layered, as_layered
 from dropgnn.engine.norm import RowWeights, row_weights
 from dropgnn.engine.plan import Level, SharedPlan
@@ -55,9 +56,14 @@ def plan_shared(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, 
 def execute(layered: Layered, graph: Graph, plan: SharedPlan) -> list[Tensor]:
     """Push one row per state through the layers: rows before the first layer and after each."""
     graph = graph if plan.origin is None else plan.origin
-    x = _with_zeros(graph.x, plan.source)
+    x, layers = _with_zeros(graph.x, plan.source), layered.layers()
+    xs = run_fused(layers, x, plan)
+    return _run_layers(layers, x, plan, graph) if xs is None else xs
+
+
+def _run_layers(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph) -> list[Tensor]:
     xs = [x]
-    for layer, below, level in zip(layered.layers(), plan.levels[:-1], plan.levels[1:], strict=True):
+    for layer, below, level in zip(layers, plan.levels[:-1], plan.levels[1:], strict=True):
         heard = _hear(layer, x, below, level, graph)
         with row_weights(RowWeights(level.weight, level.rows)):
             x = layer.update(heard, torch.zeros(level.num_states, dtype=torch.long, device=x.device), 1)

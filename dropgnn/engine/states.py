@@ -14,7 +14,7 @@ from dropgnn.engine.embedded import Embedded, Rows, Transform, maxima
 from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.engine.products import assignment, average, pool
+from dropgnn.engine.products import assignment, average, pool, project
 from dropgnn.graph import Graph, offsets
 
 
@@ -56,8 +56,8 @@ class States(Embedded):
         return maxima(self.rows()[state], owner, self.plan.graph.num_nodes)
 
     def seen(self) -> Tensor:
-        owner, _, weight = self._assignment()
-        return weight.new_zeros(self.plan.graph.num_nodes).index_add(0, owner, weight)
+        ones = torch.ones(self.plan.levels[-1].num_rows, 1, dtype=torch.float64, device=self.plan.source.device)
+        return self._average(ones, -1).squeeze(1)
 
     def predict_rows(self, head: torch.nn.Module) -> tuple[Tensor, Tensor, Tensor]:
         owner, state, weight = self._assignment()
@@ -69,7 +69,7 @@ class States(Embedded):
             weights = head.linear_parts([self.xs[number].size(1) for number in pieces])
             if weights is not None:
                 pooled = [
-                    self._pool(self.xs[number] @ weight.t(), number)
+                    self._pool(project(self.xs[number], weight), number)
                     for number, weight in zip(pieces, weights, strict=True)
                 ]
                 return head.finish(pooled, self._copy_sizes())

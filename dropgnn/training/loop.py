@@ -59,7 +59,7 @@ def fit(
         auxiliary_share: The auxiliary loss' share of the whole, where the model has an auxiliary head.
         on_epoch: Told the epoch, from 1, and its loss.
     """
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
     scheduler = SCHEDULES[schedule](optimizer, epochs)
     model.train()
     # Runs that are not random are the same in every epoch, and so is their plan.
