@@ -5,21 +5,21 @@ from __future__ import annotations
 
 import torch
 from torch_geometric.nn import BatchNorm as PyGBatchNorm
-from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, GraphConv, LayerNorm, SAGEConv
+from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, GraphConv, LayerNorm, NNConv, SAGEConv
 from torch_geometric.nn import Linear as PyGLinear
 from torch_geometric.nn.models import MLP
 
 from dropgnn.engine.layers import Layered, as_layered
-from dropgnn.engine.norm import WeightedBatchNorm
+from dropgnn.engine.norm import WeightedBatchNorm, find_batch_norm
 from dropgnn.engine.planning import MODES
 from dropgnn.runs.modes import Mode
 
-CONVOLUTIONS = (GINConv, GINEConv, GraphConv, SAGEConv, GCNConv, GATConv)
+CONVOLUTIONS = (GINConv, GINEConv, GraphConv, SAGEConv, GCNConv, GATConv, NNConv)
 AGGREGATIONS = ("add", "sum", "mean", "max")
 ROW_BY_ROW = (
     torch.nn.Identity, torch.nn.Linear, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.LayerNorm, WeightedBatchNorm,
     PyGLinear, PyGBatchNorm, MLP, torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.ELU, torch.nn.GELU, torch.nn.SiLU, torch.nn.Tanh,
-    torch.nn.Sigmoid,
+    torch.nn.Sigmoid, torch.nn.GRUCell,
 )  # fmt: skip
 
 
@@ -34,6 +34,9 @@ def why_not(encoder: torch.nn.Module, mode: Mode, *, pooled: bool) -> str | None
 
 
 def _why_not_layers(layered: Layered) -> str | None:
+    entry = layered.entry()
+    if entry is not None and (reason := _why_not_row_by_row(entry)) is not None:
+        return reason
     for layer in layered.layers():
         reason = _why_not_convolution(layer.message)
         for module in layer.behind:
@@ -55,7 +58,15 @@ def _why_not_convolution(conv: torch.nn.Module) -> str | None:
         return f"{name} drops attention at random while training"
     if isinstance(conv, GATConv) and conv.residual:
         return f"{name} has a residual connection"
+    if isinstance(conv, NNConv):
+        return f"{name} aggregates by {conv.aggr!r}" if conv.aggr == "max" else _why_not_edge_network(conv.nn)
     return None
+
+
+def _why_not_edge_network(network: torch.nn.Module) -> str | None:
+    if find_batch_norm(network) is not None:
+        return "the edge network takes batch statistics over all copies of an edge"
+    return _why_not_row_by_row(network)
 
 
 def _why_not_row_by_row(module: torch.nn.Module) -> str | None:

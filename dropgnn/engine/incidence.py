@@ -19,7 +19,8 @@ class Edges:
 
     Shapes:
         in_ptr, out_ptr ``[N + 1]``; in_node, in_item, in_edge, out_node ``[E]``: senders, the items whose loss cuts the
-        edges, the edges themselves, receivers; in_colour ``[E]``: colours, odd for loops, or ``[0]`` where all are 0.
+        edges, the edges themselves, receivers; in_colour ``[E]``: colours, odd for loops, or ``[0]`` where all are 0;
+        alike ``[E]``: a number for each distinct feature, edge by edge, or ``None`` without features.
     """
 
     in_ptr: Tensor
@@ -30,6 +31,7 @@ class Edges:
     out_ptr: Tensor
     out_node: Tensor
     num_items: int
+    alike: Tensor | None
 
 
 def heard_edges(graph: Graph, runs: Runs, mode: Mode, loops: ModuleType) -> Edges:
@@ -38,6 +40,7 @@ def heard_edges(graph: Graph, runs: Runs, mode: Mode, loops: ModuleType) -> Edge
     in_ptr, by_receiver = loops.group(receiver, graph.num_nodes)
     out_ptr, by_sender = loops.group(sender, graph.num_nodes)
     colour = (sender == receiver).int()
+    alike = None
     if graph.edge_attr is None:
         colour = colour[by_receiver] if bool(colour.any()) else colour[:0]
     else:
@@ -55,6 +58,7 @@ def heard_edges(graph: Graph, runs: Runs, mode: Mode, loops: ModuleType) -> Edge
         out_ptr,
         receiver[by_sender],
         int(runs.items_per_graph.sum()),
+        alike,
     )
 
 
@@ -62,7 +66,7 @@ def dropped_items(runs: Runs) -> tuple[Tensor, Tensor]:
     """The dropped items of every copy, counted over the batch: ptr ``[C + 1]``, item ``[D]``."""
     copy, item = runs.dropped
     item = item + offsets(runs.items_per_graph)[runs.graph[copy]]
-    return _pointers(copy, runs.num_copies), item.int()
+    return pointers(copy, runs.num_copies), item.int()
 
 
 def hearing_less(graph: Graph, mode: Mode, ptr: Tensor, dropped: Tensor, loops: ModuleType) -> tuple[Tensor, Tensor]:
@@ -81,7 +85,7 @@ def shares_of(graph: Graph, runs: Runs) -> tuple[Tensor, Tensor, Tensor]:
     """Weights per node and copy, where runs have them: ptr ``[N + 1]``, copy and weight; else empty."""
     if runs.shares is None:
         return runs.graph.new_empty(0, dtype=torch.int32), runs.graph[:0], runs.weight[:0]
-    return _pointers(runs.shares.node, graph.num_nodes), runs.shares.copy, runs.shares.weight
+    return pointers(runs.shares.node, graph.num_nodes), runs.shares.copy, runs.shares.weight
 
 
 def words(rows: Tensor) -> Tensor:
@@ -91,6 +95,6 @@ def words(rows: Tensor) -> Tensor:
     return values.contiguous().view(torch.int64)
 
 
-def _pointers(block: Tensor, number: int) -> Tensor:
+def pointers(block: Tensor, number: int) -> Tensor:
     """Where each of ``number`` consecutive blocks begins and the last one ends, ``[number + 1]``."""
     return torch.nn.functional.pad(torch.bincount(block, minlength=number).cumsum(0), (1, 0)).int()

@@ -31,6 +31,7 @@ class Layer:
         behind: The modules that ``update`` runs.
         split: Whether ``conv`` is only the gathering of a GIN layer, whose MLP is the first of ``behind``.
         in_order: Whether ``update`` is the modules of ``behind``, one after the other, and nothing else.
+        own: Whether ``conv`` puts a node's own row behind what it hears, for an ``update`` that needs both.
     """
 
     conv: Callable[[Tensor, Tensor, Tensor | None], Tensor]
@@ -39,17 +40,21 @@ class Layer:
     behind: tuple[torch.nn.Module, ...]
     split: bool = False
     in_order: bool = False
+    own: bool = False
 
 
 @runtime_checkable
 class Layered(Protocol):
     """A GNN that comes apart into layers."""
 
+    def entry(self) -> torch.nn.Module | None:
+        """What is done to each row of the input before the first layer, if anything."""
+
     def layers(self) -> Sequence[Layer]:
         """The layers in order."""
 
     def combine(self, xs: Sequence[Tensor]) -> Tensor:
-        """The embedding from the input rows ``xs[0]`` and the output rows of every layer."""
+        """The embedding from the rows ``xs[0]`` before the first layer and those after every layer."""
 
     def slices(self) -> Sequence[int] | None:
         """Where ``combine`` only puts some of the ``xs`` side by side: which; else ``None``."""
@@ -68,12 +73,19 @@ def as_layered(encoder: torch.nn.Module) -> Layered | None:
 
 def walk(layered: Layered, graph: Graph, silenced: Tensor | None) -> Tensor:
     """All layers in turn; ``silenced`` rows are zeroed after each."""
-    x, xs = graph.x, [graph.x]
+    x = enter(layered, graph.x, silenced)
+    xs = [x]
     for layer in layered.layers():
         x = layer.update(layer.conv(x, graph.edge_index, graph.edge_attr), graph.batch, graph.num_graphs)
         x = silence(x, silenced)
         xs.append(x)
     return layered.combine(xs)
+
+
+def enter(layered: Layered, x: Tensor, silenced: Tensor | None) -> Tensor:
+    """The rows that the first layer sees; where nothing is done to the input it is zeroed already."""
+    entry = layered.entry()
+    return x if entry is None else silence(entry(x), silenced)
 
 
 def silence(x: Tensor, silenced: Tensor | None) -> Tensor:
@@ -96,6 +108,9 @@ class LayeredBasicGNN:
 
     def __init__(self, model: BasicGNN) -> None:
         self.model = model
+
+    def entry(self) -> torch.nn.Module | None:
+        return None
 
     def layers(self) -> Sequence[Layer]:
         return [self._layer(number) for number in range(self.model.num_layers)]

@@ -12,8 +12,9 @@ After layer l the row of node v in copy c depends only on what was dropped withi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -99,14 +100,19 @@ class SharedPlan:
         runs: The runs it is a plan for.
         levels: States before the first layer and after each.
         source: For each state before the first layer the row of x it has, -1 for zeros.
-        origin: The graph whose rows and edges ``source`` and ``edge`` count: the batch, or the dataset it is a part of.
+        edge_colour: A number for each distinct feature of an edge, or ``None`` where edges have none.
+        origin: The graph whose rows and edges ``source``, ``edge`` and ``edge_colour`` are about, where it is not the batch
+            but the dataset that the batch is a part of.
+        kept: What was worked out from the plan and will be needed again.
     """
 
     graph: Graph
     runs: Runs
     levels: tuple[Level, ...]
     source: Tensor
+    edge_colour: Tensor | None = None
     origin: Graph | None = None
+    kept: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def rows(self) -> int:

@@ -6,7 +6,7 @@ devices they are sums by index.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -37,31 +37,30 @@ def hear(x: Tensor, level: Level, *, own: float, mean: bool) -> Tensor:
     return own * x[level.own] + heard
 
 
-def average(x: Tensor, pairs: Pairs, runs: Runs) -> Tensor:
-    """For every node the weighted sum of its rows over all copies, ``[N, F]``."""
-    nodes = pairs.base.numel()
-    if compiles(x):
-        arguments = (pairs.base, pairs.ptr, pairs.node, pairs.label, pairs.share, pairs.rest, runs.weight)
-        return _Compiled.apply(x, nodes, compiled_products.average, compiled_products.average_back, arguments)
-    node, state, weight = assignment(pairs, runs)
-    return _sum(weight.to(x.dtype).unsqueeze(1) * x[state], node, nodes)
+def average(xs: Sequence[Tensor], pairs: Sequence[Pairs], runs: Runs) -> Tensor:
+    """For every node the weighted sum of its rows over all copies, slices ``[S_l, F_l]`` side by side: ``[N, F]``."""
+    if all(map(compiles, xs)):
+        return _Average.apply(pairs, runs.weight, *xs)
+    summed = []
+    for x, level in zip(xs, pairs, strict=True):
+        node, state, weight = assignment(level, runs)
+        summed.append(_sum(weight.to(x.dtype).unsqueeze(1) * x[state], node, level.base.numel()))
+    return torch.cat(summed, dim=1)
 
 
-def pool(x: Tensor, pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Tensor:
-    """For every copy the sum of its nodes' rows, ``[C, F]``."""
-    if compiles(x):
-        arguments = (pairs.base, pairs.ptr, pairs.node, pairs.label, runs.graph, graph_of_node, runs.num_graphs)
-        kernels = compiled_products.pool, compiled_products.pool_back
-        return _Compiled.apply(x, runs.num_copies, *kernels, arguments)
-    undropped = _sum(x[pairs.base], graph_of_node, runs.num_graphs)
-    there = pairs.label >= 0
-    gained = _sum(x[pairs.label[there]], pairs.copy[there], runs.num_copies)
-    return undropped[runs.graph] + gained - _sum(x[pairs.base[pairs.node]], pairs.copy, runs.num_copies)
-
-
-def project(x: Tensor, weight: Tensor) -> Tensor:
-    """x ``[S, F]`` times the transpose of weight ``[out, F]``, for out much less than F."""
-    return _Project.apply(x, weight)
+def pool(
+    xs: Sequence[Tensor], weights: Sequence[Tensor], pairs: Sequence[Pairs], runs: Runs, graph_of_node: Tensor
+) -> list[Tensor]:
+    """For every copy the sum of its nodes' rows, projected by ``[out, F_l]`` first: ``[C, out]`` for every slice."""
+    if all(map(compiles, (*xs, *weights))):
+        return list(_Pool.apply(pairs, runs, graph_of_node, *xs, *weights))
+    pooled = []
+    for x, weight, level in zip(xs, weights, pairs, strict=True):
+        y, there = x @ weight.t(), level.label >= 0
+        undropped = _sum(y[level.base], graph_of_node, runs.num_graphs)
+        gained = _sum(y[level.label[there]], level.copy[there], runs.num_copies)
+        pooled.append(undropped[runs.graph] + gained - _sum(y[level.base[level.node]], level.copy, runs.num_copies))
+    return pooled
 
 
 def assignment(pairs: Pairs, runs: Runs) -> tuple[Tensor, Tensor, Tensor]:
@@ -93,19 +92,62 @@ class _Compiled(torch.autograd.Function):
         return torch.from_numpy(found), None, None, None, None
 
 
-class _Project(torch.autograd.Function):
-    """A product with few columns, multiplied in the orders in which BLAS is several times faster than in others."""
+class _Average(torch.autograd.Function):
+    """All slices in one function: on small batches the calls cost more than the sums."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        ctx.save_for_backward(x, weight)
-        return (weight @ x.t()).t().contiguous()
+    def forward(ctx: Any, pairs: Sequence[Pairs], weight: Tensor, *xs: Tensor) -> Tensor:
+        ctx.pairs, ctx.weight, ctx.sizes = pairs, weight.numpy(), [x.shape for x in xs]
+        arrays = [
+            compiled_products.average(x.contiguous().numpy(), level.base.numel(), *_arrays(level), ctx.weight)
+            for x, level in zip(xs, pairs, strict=True)
+        ]
+        return torch.cat([torch.from_numpy(array) for array in arrays], dim=1)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor]:
-        x, weight = ctx.saved_tensors
-        return gradients[0] @ weight, gradients[0].t() @ x
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        parts = gradients[0].split([width for _, width in ctx.sizes], dim=1)
+        found: list[Tensor | None] = []
+        for number, (part, level, (rows, _)) in enumerate(zip(parts, ctx.pairs, ctx.sizes, strict=True)):
+            wanted = ctx.needs_input_grad[2 + number]
+            arrays = (part.contiguous().numpy(), rows, *_arrays(level), ctx.weight) if wanted else ()
+            found.append(torch.from_numpy(compiled_products.average_back(*arrays)) if wanted else None)
+        return None, None, *found
+
+
+class _Pool(torch.autograd.Function):
+    """Narrow products, multiplied in the orders in which BLAS is several times faster than in others, and sums."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, pairs: Sequence[Pairs], runs: Runs, graph_of_node: Tensor, *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
+        ctx.pairs, ctx.copies = pairs, (runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs)
+        ctx.save_for_backward(*tensors)
+        pooled = []
+        for x, weight, level in zip(tensors[: len(pairs)], tensors[len(pairs) :], pairs, strict=True):
+            y = (weight @ x.t()).t().contiguous()
+            pooled.append(compiled_products.pool(y.numpy(), runs.num_copies, *_arrays(level)[:4], *ctx.copies))
+        return tuple(map(torch.from_numpy, pooled))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        xs, weights = ctx.saved_tensors[: len(ctx.pairs)], ctx.saved_tensors[len(ctx.pairs) :]
+        to_xs: list[Tensor | None] = []
+        to_weights: list[Tensor] = []
+        for number, (gradient, x, weight, level) in enumerate(zip(gradients, xs, weights, ctx.pairs, strict=True)):
+            arrays = (gradient.contiguous().numpy(), x.size(0), *_arrays(level)[:4], *ctx.copies)
+            y = torch.from_numpy(compiled_products.pool_back(*arrays))
+            to_xs.append(y @ weight if ctx.needs_input_grad[3 + number] else None)
+            to_weights.append(y.t() @ x)
+        return None, None, None, *to_xs, *to_weights
+
+
+def _arrays(pairs: Pairs) -> tuple[Any, ...]:
+    tensors = (pairs.base, pairs.ptr, pairs.node, pairs.label, pairs.share, pairs.rest)
+    return tuple(tensor.numpy() for tensor in tensors)
 
 
 def compiles(x: Tensor) -> bool:

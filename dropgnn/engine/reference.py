@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dropgnn.engine.batched import as_rows, check_norms, check_rows, needs_layers
 from dropgnn.engine.embedded import Rows
-from dropgnn.engine.layers import Layered, as_layered, silence
+from dropgnn.engine.layers import Layered, as_layered, enter, silence
 from dropgnn.engine.norm import RowWeights, row_weights, takes_batch_statistics
 from dropgnn.engine.whole import call_whole
 from dropgnn.errors import Unsupported
@@ -51,7 +51,7 @@ def _layer_by_layer(layered: Layered, seen: list[Perturbed], runs: Runs) -> list
     sizes = [perturbed.graph.num_nodes for perturbed in seen]
     copy = torch.repeat_interleave(torch.arange(len(seen)), torch.tensor(sizes)).to(runs.weight.device)
     weights = None if runs.equally_weighted else RowWeights(runs.weight[copy], copy.numel())
-    xs = [[perturbed.graph.x] for perturbed in seen]
+    xs = [[enter(layered, perturbed.graph.x, perturbed.silenced)] for perturbed in seen]
     for layer in layered.layers():
         if not layer.split:
             _refuse_batch_statistics(layer.message)

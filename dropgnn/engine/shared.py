@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
-from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, MessagePassing
+from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, MessagePassing, NNConv
 
 from dropgnn.engine.allowed import why_not
+from dropgnn.engine.edge_network import Network, hear_by_matrices, matrices_of, network_of
 from dropgnn.engine.fused import run_fused
-from dropgnn.engine.layers import Layer, Layered, as_layered
+from dropgnn.engine.layers import Layer, Layered, as_layered, silence
 from dropgnn.engine.norm import RowWeights, row_weights
 from dropgnn.engine.plan import Level, SharedPlan
 from dropgnn.engine.planning import make_plan
@@ -57,14 +58,26 @@ def execute(layered: Layered, graph: Graph, plan: SharedPlan) -> list[Tensor]:
     """Push one row per state through the layers: rows before the first layer and after each."""
     graph = graph if plan.origin is None else plan.origin
     x, layers = _with_zeros(graph.x, plan.source), layered.layers()
+    if (entry := layered.entry()) is not None:
+        x = entry(x)
+        if any(level.silent for level in plan.levels):
+            x = silence(x, plan.source < 0)
     xs = run_fused(layers, x, plan)
     return _run_layers(layers, x, plan, graph) if xs is None else xs
 
 
 def _run_layers(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph) -> list[Tensor]:
-    xs = [x]
-    for layer, below, level in zip(layers, plan.levels[:-1], plan.levels[1:], strict=True):
-        heard = _hear(layer, x, below, level, graph)
+    xs, matrices = [x], _Matrices(plan, graph)
+    for number, layer in enumerate(layers, start=1):
+        level = plan.levels[number]
+        if isinstance(layer.message, NNConv):
+            heard = hear_by_matrices(
+                layer.message, x, matrices(layer.message, x.size(1)), level, matrices.network.levels[number - 1]
+            )
+        else:
+            heard = _hear(layer.message, x, plan.levels[number - 1], level, graph)
+        if layer.own:
+            heard = torch.cat([heard, x[level.own]], dim=1)
         with row_weights(RowWeights(level.weight, level.rows)):
             x = layer.update(heard, torch.zeros(level.num_states, dtype=torch.long, device=x.device), 1)
         if level.silent:
@@ -73,20 +86,36 @@ def _run_layers(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Gra
     return xs
 
 
+class _Matrices:
+    """What edge networks say about the edges of a batch, each network asked once, however many layers use it."""
+
+    def __init__(self, plan: SharedPlan, graph: Graph) -> None:
+        self.plan, self.graph = plan, graph
+        self.found: dict[NNConv, Tensor] = {}
+
+    @property
+    def network(self) -> Network:
+        return network_of(self.plan)
+
+    def __call__(self, conv: NNConv, width: int) -> Tensor:
+        if conv not in self.found:
+            self.found[conv] = matrices_of(conv, width, self.graph, self.network)
+        return self.found[conv]
+
+
 def _with_zeros(x: Tensor, source: Tensor) -> Tensor:
     taken = x[source.clamp(min=0)] if x.size(0) else x.new_zeros(source.numel(), x.size(1))
     return taken.masked_fill((source < 0).unsqueeze(1), 0.0) if x.is_floating_point() else taken
 
 
-def _hear(layer: Layer, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
+def _hear(conv: torch.nn.Module, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
     """What every state gathers from the states below."""
-    conv = layer.message
     if isinstance(conv, GINConv) and conv.aggr in ("add", "sum", "mean") and not conv.eps.requires_grad:
         return hear(x, level, own=1.0 + float(conv.eps), mean=conv.aggr == "mean")
     for kind, gather in _HEAR.items():
         if isinstance(conv, kind):
             return gather(conv, x, below, level, graph)
-    return _hear_by_edges(conv, x, below, level, graph)
+    return _hear_by_edges(conv, x, below, level, graph)  # type: ignore[arg-type]
 
 
 def _hear_split(conv: GINConv | GINEConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:

@@ -13,9 +13,9 @@ from dropgnn.engine.copies import expand
 from dropgnn.engine.embedded import Embedded, Rows, Transform, maxima
 from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
-from dropgnn.engine.plan import SharedPlan
-from dropgnn.engine.products import assignment, average, pool, project
-from dropgnn.graph import Graph, offsets
+from dropgnn.engine.plan import Pairs, SharedPlan
+from dropgnn.engine.products import assignment, average, pool
+from dropgnn.graph import offsets
 
 
 @runtime_checkable
@@ -45,11 +45,12 @@ class States(Embedded):
     def sums(self, transform: Transform | None = None) -> Tensor:
         pieces = self.layered.slices()
         if transform is None and pieces is not None:
-            return torch.cat([self._average(self.xs[number], number) for number in pieces], dim=1)
-        return self._average(self.rows() if transform is None else transform(self.rows()), -1)
+            return average([self.xs[number] for number in pieces], self._pairs(pieces), self.plan.runs)
+        x = self.rows() if transform is None else transform(self.rows())
+        return average([x], self._pairs([-1]), self.plan.runs)
 
-    def _average(self, x: Tensor, number: int) -> Tensor:
-        return average(x, self.plan.levels[number].pairs, self.plan.runs)
+    def _pairs(self, pieces: Sequence[int]) -> list[Pairs]:
+        return [self.plan.levels[number].pairs for number in pieces]
 
     def maxima(self) -> Tensor:
         owner, state, _ = self._assignment()
@@ -57,7 +58,7 @@ class States(Embedded):
 
     def seen(self) -> Tensor:
         ones = torch.ones(self.plan.levels[-1].num_rows, 1, dtype=torch.float64, device=self.plan.source.device)
-        return self._average(ones, -1).squeeze(1)
+        return average([ones], self._pairs([-1]), self.plan.runs).squeeze(1)
 
     def predict_rows(self, head: torch.nn.Module) -> tuple[Tensor, Tensor, Tensor]:
         owner, state, weight = self._assignment()
@@ -66,17 +67,12 @@ class States(Embedded):
     def predict_copies(self, head: torch.nn.Module) -> Tensor:
         pieces = self.layered.slices()
         if isinstance(head, PoolsLast) and pieces is not None:
-            weights = head.linear_parts([self.xs[number].size(1) for number in pieces])
+            xs = [self.xs[number] for number in pieces]
+            weights = head.linear_parts([x.size(1) for x in xs])
             if weights is not None:
-                pooled = [
-                    self._pool(project(self.xs[number], weight), number)
-                    for number, weight in zip(pieces, weights, strict=True)
-                ]
+                pooled = pool(xs, weights, self._pairs(pieces), self.plan.runs, self.plan.graph.batch)
                 return head.finish(pooled, self._copy_sizes())
         return self.expanded().predict_copies(head)
-
-    def _pool(self, y: Tensor, number: int) -> Tensor:
-        return pool(y, self.plan.levels[number].pairs, self.plan.runs, self.plan.graph.batch)
 
     def _copy_sizes(self) -> Tensor:
         """How many nodes each copy has left, ``[C]``."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.plan import ABSENT
-from dropgnn.graph import enumerate_blocks
+from dropgnn.graph import enumerate_blocks, offsets
 
 
 def colour_rows(words: Tensor) -> tuple[Tensor, Tensor]:
@@ -109,6 +109,41 @@ def weigh(
     left = share_ptr.diff().long().index_add(0, node, -found.long())
     rest = torch.zeros_like(rest).index_add(0, owner, share_weight).index_add(0, node, -share) * (left > 0)
     return weight, count, share, rest
+
+
+def cut_pairs(
+    chosen: Tensor,
+    node_ptr: Tensor,
+    copy_ptr: Tensor,
+    base: Tensor,
+    ptr: Tensor,
+    node: Tensor,
+    label: Tensor,
+    numbers: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The pairs of the chosen graphs, and the states that occur among them; see ``compiled_parts.cut_pairs``."""
+    sizes = node_ptr.diff()[chosen]
+    nodes, _ = enumerate_blocks(node_ptr[chosen], sizes)
+    copies, graph = enumerate_blocks(copy_ptr[chosen], copy_ptr.diff()[chosen])
+    pair, copy = enumerate_blocks(ptr[copies], ptr.diff()[copies])
+    old, there = label[pair].long(), label[pair] >= 0
+    used = torch.unique(torch.cat([base[nodes].long(), old[there]]))
+    numbers[used] = torch.arange(used.numel(), dtype=numbers.dtype, device=numbers.device)
+    new_label = torch.full(old.shape, ABSENT, dtype=numbers.dtype, device=numbers.device)
+    new_label[there] = numbers[old[there]]
+    shift = (offsets(sizes) - node_ptr[chosen])[graph[copy]]
+    new_ptr = torch.nn.functional.pad(ptr.diff()[copies].cumsum(0), (1, 0)).int()
+    return used, numbers[base[nodes]], new_ptr, (node[pair] + shift).int(), new_label
+
+
+def cut_states(
+    used: Tensor, below: Tensor, own: Tensor, degree: Tensor, edge_ptr: Tensor, sender: Tensor, edge: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The states ``used`` and what they hear; see ``compiled_parts.cut_states``."""
+    many = edge_ptr.diff()[used]
+    position, _ = enumerate_blocks(edge_ptr[used], many)
+    new_ptr = torch.nn.functional.pad(many.cumsum(0), (1, 0)).int()
+    return below[own[used]], degree[used], new_ptr, below[sender[position]], edge[position]
 
 
 def _copies(ptr: Tensor) -> Tensor:

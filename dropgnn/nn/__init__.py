@@ -6,18 +6,22 @@ from dropgnn.nn.encoder import Encoder
 from dropgnn.nn.gin import GIN, GINE
 from dropgnn.nn.heads import LayerReadout, Pooled, Set2SetReadout
 from dropgnn.nn.model import DropGNN
+from dropgnn.nn.mpnn import MPNN
+from dropgnn.nn.one_gnn import OneGNN
 from dropgnn.nn.outcome import Outcome
 
 __all__ = [
     "AGGREGATORS",
     "GIN",
     "GINE",
+    "MPNN",
     "Aggregator",
     "DropGNN",
     "Encoder",
     "LayerReadout",
     "Max",
     "Mean",
+    "OneGNN",
     "Outcome",
     "Pooled",
     "Set2SetReadout",

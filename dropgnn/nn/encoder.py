@@ -32,12 +32,16 @@ class Encoder(torch.nn.Module, ABC):
                 "combine(), or wrap the encoder in a module of your own"
             )
 
+    def entry(self) -> torch.nn.Module | None:
+        """What is done to each row of the input before the first layer; by default nothing."""
+        return None
+
     @abstractmethod
     def layers(self) -> Sequence[Layer]:
         """The layers in order."""
 
     def combine(self, xs: Sequence[Tensor]) -> Tensor:
-        """The embedding from the input rows ``xs[0]`` and the output rows of every layer; by default the last."""
+        """The embedding from the rows ``xs[0]`` before the first layer and those after every layer; by default the last."""
         return xs[-1]
 
     def slices(self) -> Sequence[int] | None:

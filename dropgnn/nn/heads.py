@@ -44,8 +44,13 @@ class LayerReadout(torch.nn.Module):
             raise InvalidArgument(
                 "x", f"must have {sum(self.channels)} features, the sum of channels {self.channels}", got=x.size(1)
             )
-        parts = zip(self.linears, x.split(self.channels, dim=1), strict=True)
-        return torch.stack([self.dropout(linear(part)) for linear, part in parts]).sum(dim=0)
+        slices = zip(self.linears, x.split(self.channels, dim=1), strict=True)
+        return self.add_up([part @ linear.weight.t() for linear, part in slices])
+
+    def add_up(self, parts: Sequence[Tensor]) -> Tensor:
+        """The prediction from the slices' projections: biases, dropout, sum."""
+        bias = torch.stack([linear.bias for linear in self.linears])  # type: ignore[misc]
+        return self.dropout(torch.stack(list(parts)) + bias.unsqueeze(1)).sum(dim=0)
 
 
 class Pooled(torch.nn.Module):
@@ -86,8 +91,7 @@ class Pooled(torch.nn.Module):
         if self.pool == "mean":
             pooled = [part / sizes.clamp(min=1).to(part.dtype).unsqueeze(1) for part in pooled]
         if isinstance(self.head, LayerReadout):
-            biased = zip(self.head.linears, pooled, strict=True)
-            return torch.stack([self.head.dropout(part + linear.bias) for linear, part in biased]).sum(dim=0)  # type: ignore[operator]
+            return self.head.add_up(pooled)
         total = torch.stack(list(pooled)).sum(dim=0)
         return total if self.head.bias is None else total + self.head.bias  # type: ignore[operator]
 

@@ -209,8 +209,13 @@ class DropGNN(torch.nn.Module):
 
     def draw(self, graph: Graph, *, generator: torch.Generator | None = None) -> Runs:
         """Runs for a batch, from the sampler of the current mode (training or evaluation)."""
-        sampler = self.sampler if self.training or self.eval_sampler is None else self.eval_sampler
-        return sampler(graph, items=self.mode.items, generator=self.generator if generator is None else generator)
+        generator = self.generator if generator is None else generator
+        return self.current_sampler(graph, items=self.mode.items, generator=generator)
+
+    @property
+    def current_sampler(self) -> Sampler:
+        """The sampler in use now: training and evaluation may have one each."""
+        return self.sampler if self.training or self.eval_sampler is None else self.eval_sampler
 
     @property
     def can_plan(self) -> bool:

@@ -14,7 +14,7 @@ from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Stratified
 from dropgnn.engine import ENGINES
 from dropgnn.engine.layers import Layer
 from dropgnn.graph import Graph
-from dropgnn.nn import Encoder, LayerReadout, Pooled
+from dropgnn.nn import MPNN, Encoder, LayerReadout, OneGNN, Pooled
 from dropgnn.runs.modes import MODES, Mode, Perturbed, ZeroInputs
 from dropgnn.testing import assert_engines_agree
 from tests.conftest import awkward_batch, generator
@@ -66,6 +66,8 @@ ENCODERS: dict[str, Callable[[], torch.nn.Module]] = {
     "pyg-gat": lambda: pyg.GAT(3, 4, 2, heads=2, edge_dim=2, jk="max"),
     "pyg-pna": lambda: pyg.PNA(3, 4, 2, norm="graph_norm", **PNA),
     "graph-conv": GraphConvs,
+    "one-gnn": lambda: OneGNN(3, (4, 3), edge_dim=2, edge_hidden=5),
+    "mpnn": lambda: MPNN(3, 4, 2, edge_dim=2, edge_hidden=5),
     "own": OwnGNN,
 }
 SAMPLERS = {
@@ -81,7 +83,7 @@ SAMPLERS = {
 def build(encoder: str, mode: str | Mode, sampler: str, **arguments: Any) -> tuple[DropGNN, Graph]:
     torch.manual_seed(0)
     made = ENCODERS[encoder]()
-    edge_dim = 2 if encoder in ("gine", "pyg-gat") else None
+    edge_dim = 2 if encoder in ("gine", "pyg-gat", "one-gnn", "mpnn") else None
     # PNA takes a maximum over messages; where two nodes look alike, rounding decides whose gradient it is.
     graph = awkward_batch(edge_dim=edge_dim, alike=encoder != "pyg-pna")
     return DropGNN(made, SAMPLERS[sampler], mode, **arguments).double(), graph
