@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine import compiled, vectorised
-from dropgnn.engine.incidence import Edges, dropped_items, hearing_less, heard_edges, shares_of, words
+from dropgnn.engine.incidence import Edges, dropped_items, heard_edges, hearing_less, shares_of, words
 from dropgnn.engine.plan import ABSENT, Level, Pairs, SharedPlan
 from dropgnn.graph import Graph
 from dropgnn.runs.modes import DropEdges, Mode, ReceiveOnly, RemoveNodes, ZeroInputs, ZeroLayers

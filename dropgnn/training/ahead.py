@@ -40,7 +40,7 @@ def ahead(
             return {"plan": model.plan(x, edge_index, edge_attr, of_node, number, generator=generator)}
         return {"runs": model.draw(Graph.of(x, edge_index, edge_attr, of_node, number), generator=generator)}
 
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1, initializer=lambda: torch.set_num_threads(1)) as pool:
         waiting: tuple[Data, Future[dict[str, Any]]] | None = None
         for batch in batches:
             coming = (batch, pool.submit(work, batch))

@@ -1,0 +1,85 @@
+"""The table and the plot of ``make bench``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.trainer import CONTESTANTS
+
+COLOURS = {"plain": "#9aa5b1", "batched": "#2b6ca3", "shared": "#c8502d"}
+
+
+def show(results: dict[str, Any], console: Console) -> None:
+    """One table per number of threads, then memory, growth and tasks where they were measured."""
+    for threads in sorted({row["threads"] for row in results["steps"]}):
+        console.print(_steps([row for row in results["steps"] if row["threads"] == threads], threads))
+    if "megabytes" in results:
+        console.print(_memory(results["megabytes"]))
+    for row in results.get("growth", ()):
+        console.print(f"3-regular, {row['nodes']:>7,} nodes: {row['microseconds per node']:.1f} microseconds per node")
+    for name, seconds in results.get("tasks", {}).items():
+        console.print(f"task {name}: {seconds:.2f} s at most")
+
+
+def _steps(rows: list[dict[str, Any]], threads: int) -> Table:
+    table = _table(f"Milliseconds per training step, threads: {threads}", "workload", *CONTESTANTS, "gain", "price")
+    table.caption = "gain: batched / shared (at least); price: shared / plain (at most)"
+    for row in rows:
+        step, (least, most) = row["milliseconds"], row["goal"]
+        gained, paid = row["batched / shared"], row["shared / plain"]
+        numbers = [f"{step[name]:.1f}" for name in CONTESTANTS]
+        table.add_row(
+            row["workload"], *numbers, _marked(gained, least, gained >= least), _marked(paid, most, paid <= most)
+        )
+    return table
+
+
+def _marked(value: float, goal: float, good: bool) -> str:
+    return f"{value:.1f} ({goal:g})" if good else f"[red]{value:.1f} ({goal:g})[/]"
+
+
+def _memory(megabytes: dict[str, dict[str, float]]) -> Table:
+    table = _table("Peak memory of training steps, MB", "workload", *CONTESTANTS, "shared/batched")
+    for name, peak in megabytes.items():
+        table.add_row(name, *[f"{peak[each]:.0f}" for each in CONTESTANTS], f"{peak['shared'] / peak['batched']:.2f}")
+    return table
+
+
+def _table(title: str, *headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", caption_justify="left")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left", no_wrap=not number)
+    return table
+
+
+def plot(results: dict[str, Any]) -> Figure:
+    """Steps as bars, with one thread; and how the time per node grows."""
+    rows = [row for row in results["steps"] if row["threads"] == 1]
+    figure = Figure(figsize=(11, 0.55 * len(rows) + 1.6))
+    bars, growth = figure.subplots(1, 2, width_ratios=(2.4, 1))
+    for offset, name in enumerate(CONTESTANTS):
+        values = [row["milliseconds"][name] / row["milliseconds"]["plain"] for row in rows]
+        places = [place + 0.27 * (offset - 1) for place in range(len(rows))]
+        bars.barh(places, values, 0.25, color=COLOURS[name], label=name)
+        for place, value in zip(places, values, strict=True):
+            bars.text(value, place, f" {value:.1f}", va="center", fontsize=8, color=COLOURS[name])
+    bars.set_yticks(range(len(rows)), [row["workload"] for row in rows])
+    bars.invert_yaxis()
+    bars.set_xscale("log")
+    bars.set_xlabel("time of a training step, in steps of the plain GNN (one run)")
+    bars.legend(frameon=False, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 1.07))
+    sizes = [row["nodes"] for row in results["growth"]]
+    growth.plot(sizes, [row["microseconds per node"] for row in results["growth"]], "o-", color=COLOURS["shared"])
+    growth.set_xscale("log")
+    growth.set_ylim(bottom=0)
+    growth.set_xlabel("nodes of a 3-regular graph")
+    growth.set_ylabel("microseconds per node, all 1-dropouts")
+    for ax in (bars, growth):
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.tight_layout()
+    return figure

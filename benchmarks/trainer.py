@@ -1,0 +1,93 @@
+"""One contestant on one workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+
+from benchmarks.workloads import Workload
+from dropgnn.engine.parts import Parts
+from dropgnn.nn import DropGNN, Encoder
+from dropgnn.training.ahead import ahead
+from dropgnn.training.loop import inputs
+from dropgnn.training.seeds import seeded_weights
+
+CONTESTANTS = ("plain", "batched", "shared")
+
+
+class Plain(torch.nn.Module):
+    """One run of the base GNN, as anyone would write it."""
+
+    def __init__(self, encoder: Encoder, head: torch.nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.head = encoder, head
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor, num_graphs: int
+    ) -> Tensor:
+        return self.head(self.encoder(x, edge_index, edge_attr), batch, num_graphs)
+
+
+class Trainer:
+    """A model, its batches and its optimiser.
+
+    Every contestant has the same number of threads. With two of them torch takes both, or one while the other plans.
+    """
+
+    def __init__(self, workload: Workload, contestant: str, *, threads: int) -> None:
+        self.graphs = workload.graphs()
+        order = torch.Generator().manual_seed(0)
+        size = min(workload.batch_size, len(self.graphs))
+        self.chosen = [torch.randperm(len(self.graphs), generator=order)[:size] for _ in range(workload.steps)]
+        self.batches = [Batch.from_data_list([self.graphs[i] for i in chosen.tolist()]) for chosen in self.chosen]
+        regression = self.graphs[0].y.is_floating_point()
+        outputs = 1 if regression else int(max(int(graph.y.max()) for graph in self.graphs)) + 1
+        self.criterion: Callable[..., Tensor] = (
+            torch.nn.functional.mse_loss if regression else torch.nn.functional.cross_entropy
+        )
+        with seeded_weights(0):
+            encoder = workload.encoder(self.graphs[0])
+            heads = [workload.head(encoder, outputs) for _ in range(2)]
+            self.model: torch.nn.Module = Plain(encoder, heads[0])
+            if contestant != "plain":
+                self.model = DropGNN(
+                    encoder, workload.sampler(self.graphs), head=heads[0], auxiliary=heads[1], engine=contestant,
+                    generator=torch.Generator().manual_seed(0),
+                )  # fmt: skip
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.001, fused=True)
+        self.keeps_plan = contestant == "shared" and workload.exhaustive
+        self.plans_ahead = contestant == "shared" and workload.plans_ahead and threads > 1 and not self.keeps_plan
+        self.torch_threads = threads - 1 if self.plans_ahead else threads
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The plan for the whole dataset, which training makes once."""
+        assert isinstance(self.model, DropGNN)
+        return Parts(self.model.plan(*inputs(Batch.from_data_list(self.graphs))))
+
+    def train(self) -> None:
+        """Forward, backward and optimiser step on every batch; drawing, planning or taking a part of a plan included."""
+        torch.set_num_threads(self.torch_threads)
+        if isinstance(self.model, DropGNN):
+            for batch, arguments in self._ready(self.model):
+                outcome = self.model(*inputs(batch), return_outcome=True, **arguments)
+                self._step(outcome.loss(batch.y, self.criterion))
+        else:
+            for batch in self.batches:
+                self._step(self.criterion(self.model(*inputs(batch)), batch.y))
+
+    def _ready(self, model: DropGNN) -> Iterable[tuple[Data, dict[str, Any]]]:
+        if self.keeps_plan:
+            pairs = zip(self.batches, self.chosen, strict=True)
+            return ((batch, {"plan": self.parts.take(chosen)}) for batch, chosen in pairs)
+        return ahead(model, self.batches) if self.plans_ahead else ((batch, {}) for batch in self.batches)
+
+    def _step(self, loss: Tensor) -> None:
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
