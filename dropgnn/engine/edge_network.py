@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import NNConv
 
-from dropgnn.engine import compiled, vectorised
+from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import Level, SharedPlan
 from dropgnn.engine.products import combine
 from dropgnn.graph import Graph, offsets
@@ -85,7 +85,7 @@ def hear_by_matrices(conv: NNConv, x: Tensor, matrices: Tensor, level: Level, me
 
 
 def _network(plan: SharedPlan) -> Network:
-    loops = compiled if plan.source.is_cpu else vectorised
+    loops = loops_for(plan.source)
     assert plan.edge_colour is not None  # there are edge features, or the encoder would have refused
     levels = plan.levels[1:]
     edges = torch.cat([level.edge for level in levels])

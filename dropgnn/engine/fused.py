@@ -20,7 +20,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch_geometric.nn import GINConv
 
-from dropgnn.engine import compiled_norm, compiled_products
+from dropgnn.engine.compiled import norm, products
 from dropgnn.engine.layers import Layer
 from dropgnn.engine.norm import WeightedBatchNorm
 from dropgnn.engine.plan import Level, SharedPlan
@@ -92,13 +92,11 @@ class _Stack(torch.autograd.Function):
         ctx.levels, ctx.factors, ctx.means, ctx.rows = levels, factors, means, x.size(0)
         rows, statistics, tape, given = [], [], [], _by(PARAMETERS, parameters)
         for level, factor, mean, eps in zip(levels, factors, means, epsilons, strict=True):
-            x = torch.from_numpy(compiled_products.hear(x.numpy(), level.num_states, *_heard(level), factor, mean))
+            x = torch.from_numpy(products.hear(x.numpy(), level.num_states, *_heard(level), factor, mean))
             for half in eps:
                 weight, bias, gain, shift = next(given)
                 between = torch.addmm(bias, x, weight.t())
-                arrays = compiled_norm.forward(
-                    between.numpy(), level.weight.numpy(), gain.numpy(), shift.numpy(), half, True
-                )
+                arrays = norm.forward(between.numpy(), level.weight.numpy(), gain.numpy(), shift.numpy(), half, True)
                 out, centre, variance, scale, share = map(torch.from_numpy, arrays)
                 tape += [x, between, out, share, centre, scale]
                 statistics += [centre, variance]
@@ -126,7 +124,7 @@ class _Stack(torch.autograd.Function):
             if number or ctx.needs_input_grad[4]:
                 below = ctx.levels[number - 1].num_states if number else ctx.rows
                 heard = (*_heard(level), ctx.factors[number], ctx.means[number])
-                arriving = torch.from_numpy(compiled_products.hear_back(gradient.numpy(), below, *heard))
+                arriving = torch.from_numpy(products.hear_back(gradient.numpy(), below, *heard))
         return None, None, None, None, arriving if ctx.needs_input_grad[4] else None, *chain.from_iterable(collected)
 
 
@@ -136,7 +134,7 @@ def _half_backward(
     """The gradients of the rows, and of weight, bias, gain and shift."""
     (weight, _, gain, _), (x, *normed) = parameters, tape
     arrays = [tensor.detach().numpy() for tensor in (gradient.contiguous(), *normed, gain)]
-    between, to_gain, to_shift = map(torch.from_numpy, compiled_norm.backward(*arrays, True))
+    between, to_gain, to_shift = map(torch.from_numpy, norm.backward(*arrays, True))
     return between @ weight, (between.t() @ x, between.sum(dim=0), to_gain, to_shift)
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from dropgnn.engine import compiled_norm
+from dropgnn.engine.compiled import norm as compiled
 from dropgnn.errors import InvalidArgument
 
 
@@ -142,7 +142,7 @@ class _CompiledNorm(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:
         x = x.contiguous()
         arrays = (tensor.detach().numpy() for tensor in (x, weight, gain, bias))
-        out, mean, variance, scale, share = map(torch.from_numpy, compiled_norm.forward(*arrays, eps, relu))
+        out, mean, variance, scale, share = map(torch.from_numpy, compiled.forward(*arrays, eps, relu))
         ctx.relu = relu
         ctx.save_for_backward(x, out, share, mean, scale, gain)
         ctx.mark_non_differentiable(mean, variance)
@@ -152,7 +152,7 @@ class _CompiledNorm(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         tensors = (gradients[0].contiguous(), *ctx.saved_tensors)
         arrays = (tensor.detach().numpy() for tensor in tensors)
-        to_x, to_gain, to_bias = map(torch.from_numpy, compiled_norm.backward(*arrays, ctx.relu))
+        to_x, to_gain, to_bias = map(torch.from_numpy, compiled.backward(*arrays, ctx.relu))
         return to_x, None, to_gain, to_bias, None, None
 
 

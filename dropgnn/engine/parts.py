@@ -13,8 +13,8 @@ from threading import Lock
 import torch
 from torch import Tensor
 
-from dropgnn.engine import compiled, compiled_parts, vectorised
 from dropgnn.engine.incidence import pointers, shares_of
+from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import Level, Pairs, SharedPlan
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph, enumerate_blocks, offsets
@@ -50,8 +50,7 @@ class Parts:
         of_edge = graph.batch[graph.edge_index[0]]
         self._by_graph = of_edge.argsort(stable=True)
         self._edges_per_graph = torch.bincount(of_edge, minlength=graph.num_graphs)
-        self._loops = compiled if graph.x.is_cpu else vectorised
-        self._cut = compiled_parts if graph.x.is_cpu else vectorised
+        self._loops = loops_for(graph.x)
         self._numbers = [
             torch.full((level.num_states,), -1, dtype=torch.int32, device=graph.x.device) for level in plan.levels
         ]
@@ -76,11 +75,11 @@ class Parts:
         below = self._numbers[0]
         for level, numbers in zip(self.plan.levels, self._numbers, strict=True):
             pairs = level.pairs
-            used, base, ptr, node, label = self._cut.cut_pairs(
+            used, base, ptr, node, label = self._loops.cut_pairs(
                 chosen, self.node_ptr, self.copy_ptr, pairs.base, pairs.ptr, pairs.node, pairs.label, numbers
             )
             taken.append(used)
-            own, degree, edge_ptr, sender, edge = self._cut.cut_states(
+            own, degree, edge_ptr, sender, edge = self._loops.cut_states(
                 used, below, level.own, level.degree, level.edge_ptr, level.sender, level.edge
             )
             given = (runs.weight, runs.graph, graph.batch, *shares)

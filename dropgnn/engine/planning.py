@@ -11,8 +11,8 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
-from dropgnn.engine import compiled, vectorised
 from dropgnn.engine.incidence import Edges, dropped_items, heard_edges, hearing_less, shares_of, words
+from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import ABSENT, Level, Pairs, SharedPlan
 from dropgnn.graph import Graph
 from dropgnn.runs.modes import DropEdges, Mode, ReceiveOnly, RemoveNodes, ZeroInputs, ZeroLayers
@@ -34,7 +34,7 @@ def make_plan(
         degrees: Whether layers look at the degrees after dropping (GCN): they are part of the initial colour then.
         loops: ``compiled`` or ``vectorised``; by default what suits the device.
     """
-    loops = loops or (compiled if graph.x.is_cpu else vectorised)
+    loops = loops or loops_for(graph.x)
     refine = _Refine(graph, runs, mode, loops)
     colour, source = _initial_colours(graph, loops)
     pairs, source = _before_the_first_layer(mode, colour, source, refine.ptr, refine.dropped)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from dropgnn.engine import compiled_products
+from dropgnn.engine.compiled import products as compiled
 from dropgnn.engine.plan import Level, Pairs
 from dropgnn.runs.runs import Runs
 
@@ -22,7 +22,7 @@ def combine(x: Tensor, rows: int, row: Tensor, column: Tensor, value: Tensor) ->
     """The product of a sparse matrix, given as triples ``[K]``, with x; ``[rows, F]``."""
     if compiles(x):
         arguments = (row, column, value)
-        return _Compiled.apply(x, rows, compiled_products.combine, compiled_products.combine_back, arguments)
+        return _Compiled.apply(x, rows, compiled.combine, compiled.combine_back, arguments)
     return _sum(value.to(x.dtype).unsqueeze(1) * x[column], row, rows)
 
 
@@ -30,7 +30,7 @@ def hear(x: Tensor, level: Level, *, own: float, mean: bool) -> Tensor:
     """``own`` times a state's own row below and the sum (or mean) of the rows it hears, ``[S_l, F]``."""
     if compiles(x):
         arguments = (level.own, level.edge_ptr, level.sender, own, mean)
-        return _Compiled.apply(x, level.num_states, compiled_products.hear, compiled_products.hear_back, arguments)
+        return _Compiled.apply(x, level.num_states, compiled.hear, compiled.hear_back, arguments)
     heard = _sum(x[level.sender], level.receiver, level.num_states)
     if mean:
         heard = heard / level.edge_ptr.diff().clamp(min=1).unsqueeze(1)
@@ -99,7 +99,7 @@ class _Average(torch.autograd.Function):
     def forward(ctx: Any, pairs: Sequence[Pairs], weight: Tensor, *xs: Tensor) -> Tensor:
         ctx.pairs, ctx.weight, ctx.sizes = pairs, weight.numpy(), [x.shape for x in xs]
         arrays = [
-            compiled_products.average(x.contiguous().numpy(), level.base.numel(), *_arrays(level), ctx.weight)
+            compiled.average(x.contiguous().numpy(), level.base.numel(), *_arrays(level), ctx.weight)
             for x, level in zip(xs, pairs, strict=True)
         ]
         return torch.cat([torch.from_numpy(array) for array in arrays], dim=1)
@@ -112,7 +112,7 @@ class _Average(torch.autograd.Function):
         for number, (part, level, (rows, _)) in enumerate(zip(parts, ctx.pairs, ctx.sizes, strict=True)):
             wanted = ctx.needs_input_grad[2 + number]
             arrays = (part.contiguous().numpy(), rows, *_arrays(level), ctx.weight) if wanted else ()
-            found.append(torch.from_numpy(compiled_products.average_back(*arrays)) if wanted else None)
+            found.append(torch.from_numpy(compiled.average_back(*arrays)) if wanted else None)
         return None, None, *found
 
 
@@ -128,7 +128,7 @@ class _Pool(torch.autograd.Function):
         pooled = []
         for x, weight, level in zip(tensors[: len(pairs)], tensors[len(pairs) :], pairs, strict=True):
             y = (weight @ x.t()).t().contiguous()
-            pooled.append(compiled_products.pool(y.numpy(), runs.num_copies, *_arrays(level)[:4], *ctx.copies))
+            pooled.append(compiled.pool(y.numpy(), runs.num_copies, *_arrays(level)[:4], *ctx.copies))
         return tuple(map(torch.from_numpy, pooled))
 
     @staticmethod
@@ -139,7 +139,7 @@ class _Pool(torch.autograd.Function):
         to_weights: list[Tensor] = []
         for number, (gradient, x, weight, level) in enumerate(zip(gradients, xs, weights, ctx.pairs, strict=True)):
             arrays = (gradient.contiguous().numpy(), x.size(0), *_arrays(level)[:4], *ctx.copies)
-            y = torch.from_numpy(compiled_products.pool_back(*arrays))
+            y = torch.from_numpy(compiled.pool_back(*arrays))
             to_xs.append(y @ weight if ctx.needs_input_grad[3 + number] else None)
             to_weights.append(y.t() @ x)
         return None, None, None, *to_xs, *to_weights

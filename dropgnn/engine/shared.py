@@ -115,7 +115,7 @@ def _hear(conv: torch.nn.Module, x: Tensor, below: Level, level: Level, graph: G
     for kind, gather in _HEAR.items():
         if isinstance(conv, kind):
             return gather(conv, x, below, level, graph)
-    return _hear_by_edges(conv, x, below, level, graph)  # type: ignore[arg-type]
+    return _hear_by_edges(conv, x, below, level, graph)
 
 
 def _hear_split(conv: GINConv | GINEConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:

@@ -1,4 +1,4 @@
-"""The loops of planning as tensor operations, for devices that ``compiled.py`` cannot reach. Same functions, same meaning;
+"""The loops of planning as tensor operations, for devices that ``compiled`` cannot reach. Same functions, same meaning;
 only the numbers that states get may be others.
 
 A pair (node, copy) is found by its key, ``copy * N + node``.
@@ -121,7 +121,7 @@ def cut_pairs(
     label: Tensor,
     numbers: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The pairs of the chosen graphs, and the states that occur among them; see ``compiled_parts.cut_pairs``."""
+    """The pairs of the chosen graphs, and the states that occur among them; see ``compiled.cut_pairs``."""
     sizes = node_ptr.diff()[chosen]
     nodes, _ = enumerate_blocks(node_ptr[chosen], sizes)
     copies, graph = enumerate_blocks(copy_ptr[chosen], copy_ptr.diff()[chosen])
@@ -139,7 +139,7 @@ def cut_pairs(
 def cut_states(
     used: Tensor, below: Tensor, own: Tensor, degree: Tensor, edge_ptr: Tensor, sender: Tensor, edge: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The states ``used`` and what they hear; see ``compiled_parts.cut_states``."""
+    """The states ``used`` and what they hear; see ``compiled.cut_states``."""
     many = edge_ptr.diff()[used]
     position, _ = enumerate_blocks(edge_ptr[used], many)
     new_ptr = torch.nn.functional.pad(many.cumsum(0), (1, 0)).int()

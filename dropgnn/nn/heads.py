@@ -45,7 +45,7 @@ class LayerReadout(torch.nn.Module):
                 "x", f"must have {sum(self.channels)} features, the sum of channels {self.channels}", got=x.size(1)
             )
         slices = zip(self.linears, x.split(self.channels, dim=1), strict=True)
-        return self.add_up([part @ linear.weight.t() for linear, part in slices])
+        return self.add_up([part @ linear.weight.t() for linear, part in slices])  # type: ignore[operator]
 
     def add_up(self, parts: Sequence[Tensor]) -> Tensor:
         """The prediction from the slices' projections: biases, dropout, sum."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive
-from dropgnn.engine import fused, planning, products, vectorised
+from dropgnn.engine import fused, loops, products, vectorised
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.engine.planning import make_plan
 from dropgnn.nn import MPNN, LayerReadout, Pooled
@@ -24,7 +24,7 @@ from tests.engine.test_shared import random_graph, states_of_pairs
 @pytest.fixture
 def no_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on another device: planning by tensor operations, products by index."""
-    monkeypatch.setattr(planning, "compiled", vectorised)
+    monkeypatch.setattr(loops, "compiled", vectorised)
     for module in (products, fused):
         monkeypatch.setattr(module, "compiles", lambda x: False)
 

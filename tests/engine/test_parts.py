@@ -11,7 +11,7 @@ import torch_geometric.nn as pyg
 from torch_geometric.data import Batch, Data
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Unsupported
-from dropgnn.engine import compiled_parts, vectorised
+from dropgnn.engine import compiled, vectorised
 from dropgnn.engine.parts import Parts
 from dropgnn.nn import MPNN, LayerReadout, Pooled
 from dropgnn.runs.modes import MODES
@@ -82,7 +82,7 @@ def test_a_part_has_as_few_states_as_the_batch_by_itself(mode: str) -> None:
         torch.testing.assert_close(a.weight.sort().values, b.weight.sort().values)
 
 
-@pytest.mark.parametrize("cut", [compiled_parts, vectorised], ids=["compiled", "vectorised"])
+@pytest.mark.parametrize("cut", [compiled, vectorised], ids=["compiled", "vectorised"])
 def test_both_ways_of_cutting(cut: ModuleType) -> None:
     torch.manual_seed(0)
     data = graphs(edge_attr=True)
@@ -90,7 +90,7 @@ def test_both_ways_of_cutting(cut: ModuleType) -> None:
     heads = [Pooled(LayerReadout(gine.channels, 2)) for _ in range(2)]
     model = DropGNN(gine, SAMPLERS["local"], head=heads[0], auxiliary=heads[1]).double()
     parts = Parts(model.plan(*inputs(Batch.from_data_list(data))))
-    parts._cut = cut
+    parts._loops = cut
     batch = Batch.from_data_list([data[5], data[0]])
     plan = parts.take(torch.tensor([5, 0]))
     y = torch.tensor([0, 1])

@@ -1,4 +1,4 @@
-"""A hash table of 64-bit words, compiled by numba."""
+"""A hash table of 64-bit words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weighted batch norm and the ReLU behind it in as few passes over the rows as there can be, compiled by numba.
+"""Weighted batch norm and the ReLU behind it in as few passes over the rows as there can be.
 
 Sums run in blocks of rows: short sums in the dtype of the rows, which vectorise, added up in double precision.
 """

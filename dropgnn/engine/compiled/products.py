@@ -1,4 +1,4 @@
-"""The products of ``products.py``, compiled by numba, each with its transpose: what one adds up, the other spreads.
+"""Linear maps along a plan, each with its transpose: what one adds up, the other spreads.
 
 Every function takes rows ``[columns, F]`` and the number of rows to return.
 """

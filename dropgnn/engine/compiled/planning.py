@@ -1,4 +1,4 @@
-"""The loops of planning, compiled by numba, for the CPU. ``vectorised.py`` has the same functions for other devices.
+"""The loops of planning.
 
 Everything here is integers. Pairs (node, copy) are listed copy by copy; ``ptr[c] : ptr[c + 1]`` are those of copy c.
 A pair that is not listed looks exactly like its node in the undropped graph.
@@ -6,28 +6,12 @@ A pair that is not listed looks exactly like its node in the undropped graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
-
 import numpy as np
-import torch
 from numba import njit
-from torch import Tensor
 
-from dropgnn.engine.compiled_table import combine, mix, room, slot, table_for
+from dropgnn.engine.compiled.table import combine, mix, room, slot, table_for
+from dropgnn.engine.compiled.tensors import on_tensors
 from dropgnn.engine.plan import ABSENT
-
-
-def on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A compiled loop that takes and returns tensors. They share their memory with its arrays."""
-
-    @wraps(function)
-    def call(*arguments: Any) -> Any:
-        found = function(*[value.numpy() if isinstance(value, Tensor) else value for value in arguments])
-        return tuple(map(torch.from_numpy, found)) if isinstance(found, tuple) else torch.from_numpy(found)
-
-    return call
 
 
 @on_tensors

@@ -1,11 +1,11 @@
-"""The loops of ``parts.py``, compiled by numba. ``vectorised.py`` has the same functions for other devices."""
+"""The loops behind the parts of a plan."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from dropgnn.engine.compiled import on_tensors
+from dropgnn.engine.compiled.tensors import on_tensors
 
 
 @on_tensors

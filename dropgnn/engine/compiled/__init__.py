@@ -1,0 +1,9 @@
+"""Loops compiled by numba, for the CPU.
+
+Those of planning are named here; ``vectorised.py`` has the same functions for other devices.
+"""
+
+from dropgnn.engine.compiled.parts import cut_pairs, cut_states
+from dropgnn.engine.compiled.planning import colour_rows, group, label_layer, spread_effect, weigh
+
+__all__ = ["colour_rows", "cut_pairs", "cut_states", "group", "label_layer", "spread_effect", "weigh"]

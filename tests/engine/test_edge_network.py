@@ -1,0 +1,107 @@
+"""Edge networks under the `shared` engine: asked once, about each distinct edge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch_geometric.nn as pyg
+from torch import Tensor
+
+from dropgnn import Bernoulli, DropGNN, Exhaustive, Unsupported
+from dropgnn.engine.layers import Layer
+from dropgnn.graph import Graph
+from dropgnn.nn import MPNN, Encoder, OneGNN, Pooled, Set2SetReadout
+from dropgnn.runs.samplers import Sampler
+from dropgnn.testing import assert_engines_agree
+from tests.conftest import generator
+
+
+def molecule(atoms: int, seed: int) -> Graph:
+    """A complete graph with bond types and distances, equal in both directions."""
+    place = torch.rand(atoms, 3, generator=generator(seed), dtype=torch.float64)
+    one, other = torch.triu_indices(atoms, atoms, 1)
+    kind = torch.eye(2, dtype=torch.float64)[torch.randint(2, one.shape, generator=generator(seed))]
+    attr = torch.cat([kind, (place[one] - place[other]).norm(dim=1, keepdim=True)], dim=1)
+    edges = torch.stack([torch.cat([one, other]), torch.cat([other, one])])
+    x = torch.randint(2, (atoms, 3), generator=generator(seed)).double()
+    return Graph.of(x, edges, torch.cat([attr, attr]))
+
+
+def mpnn(**arguments: Any) -> MPNN:
+    torch.manual_seed(0)
+    return MPNN(3, 4, 3, edge_dim=3, edge_hidden=5, **arguments).double()
+
+
+def asked(model: DropGNN, network: torch.nn.Module, graph: Graph) -> list[int]:
+    """How many edges the network was asked about, call by call."""
+    calls: list[int] = []
+    network.register_forward_hook(lambda module, inputs, output: calls.append(inputs[0].size(0)))
+    model(graph.x, graph.edge_index, graph.edge_attr).sum().backward()
+    return calls
+
+
+def test_one_matrix_for_every_undirected_edge() -> None:
+    graph, encoder = molecule(6, seed=0), mpnn()
+    model = DropGNN(encoder, Bernoulli(0.2, r=7), engine="shared", generator=generator())
+    assert asked(model, encoder.conv.nn, graph) == [15]  # 6 atoms have 15 pairs; 7 runs, 3 rounds and 2 directions
+
+
+def test_the_others_ask_for_every_copy_in_every_round() -> None:
+    graph, encoder = molecule(6, seed=0), mpnn()
+    model = DropGNN(encoder, Bernoulli(0.2, r=7), engine="batched", generator=generator())
+    assert asked(model, encoder.conv.nn, graph) == [7 * 30] * 3
+
+
+@pytest.mark.parametrize("sampler", [Bernoulli(0.3, r=5), Exhaustive(0.2, k=2)], ids=repr)
+@pytest.mark.parametrize("mode", ["zero", "zero-layers", "remove"])
+def test_molecules_with_set2set(sampler: Sampler, mode: str) -> None:
+    torch.manual_seed(0)
+    heads = [Set2SetReadout(4, torch.nn.Linear(8, 1)) for _ in range(2)]
+    model = DropGNN(mpnn(), sampler, mode, head=heads[0], auxiliary=heads[1]).double()
+    assert_engines_agree(model, molecule(5, seed=1), generator=generator())
+    assert_engines_agree(model, molecule(5, seed=1), generator=generator(), inputs=False)
+
+
+def test_no_edges_at_all() -> None:
+    alone = Graph.of(torch.ones(3, 3).double(), torch.empty(2, 0, dtype=torch.long), torch.empty(0, 3).double())
+    for encoder in (mpnn(), OneGNN(3, (4, 4), edge_dim=3).double()):
+        model = DropGNN(encoder, Bernoulli(0.3, r=4), head=Pooled(torch.nn.Linear(4, 1))).double()
+        assert_engines_agree(model, alone, generator=generator())
+
+
+class NetworkGNN(Encoder):
+    """One NNConv layer around a network of choice."""
+
+    def __init__(self, network: torch.nn.Module, aggr: str = "add") -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.edge_dim = 3, 2, 3
+        self.conv = pyg.NNConv(3, 2, network, aggr=aggr)
+
+    def layers(self) -> list[Layer]:
+        return [Layer(self.conv, self._update, self.conv, ())]
+
+    def _update(self, rows: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        return rows
+
+
+@pytest.mark.parametrize(
+    ("encoder", "reason"),
+    [
+        (lambda: NetworkGNN(torch.nn.Linear(3, 6), aggr="max"), "NNConv aggregates by 'max'"),
+        (
+            lambda: NetworkGNN(torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.BatchNorm1d(6))),
+            "the edge network takes batch statistics over all copies of an edge",
+        ),
+        (
+            lambda: NetworkGNN(torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.Dropout(0.5))),
+            "features are dropped at random",
+        ),
+    ],
+)
+def test_networks_that_cannot_be_asked_once(encoder: Any, reason: str) -> None:
+    graph = molecule(4, seed=0)
+    model = DropGNN(encoder(), Bernoulli(0.1, r=3), engine="shared", generator=generator()).double()
+    with pytest.raises(Unsupported, match=reason):
+        model(graph.x, graph.edge_index, graph.edge_attr)

@@ -1,0 +1,91 @@
+"""GIN layers as one function: the same numbers as module by module, and never in a module's way."""
+
+from __future__ import annotations
+
+import copy
+import gc
+
+import pytest
+import torch
+
+from dropgnn import GIN, Bernoulli, DropGNN
+from dropgnn.engine import shared as shared_engine
+from dropgnn.engine.fused import run_fused
+from dropgnn.engine.layers import as_layered
+from dropgnn.nn import LayerReadout
+from tests.conftest import awkward_batch, generator
+
+shared_module = __import__("sys").modules[shared_engine.__module__]
+
+
+def outcome(model: DropGNN) -> dict[str, torch.Tensor]:
+    model = copy.deepcopy(model)
+    graph = awkward_batch()
+    x = graph.x.clone().requires_grad_()
+    out = model(x, graph.edge_index, batch=graph.batch, generator=generator(3))
+    (out * torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)).sum().backward()
+    found = {"out": out.detach(), "x": x.grad}
+    found |= {name: weight.grad for name, weight in model.named_parameters()}
+    return found | {name: buffer.double() for name, buffer in model.named_buffers()}
+
+
+def gin_model(**arguments: str) -> DropGNN:
+    torch.manual_seed(1)
+    gin = GIN(3, 4, 3, **arguments)
+    return DropGNN(gin, Bernoulli(0.3, r=5), head=LayerReadout(gin.channels, 2), engine="shared").double()
+
+
+@pytest.mark.parametrize("aggr", ["sum", "mean"])
+def test_fused_is_module_by_module(aggr: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = gin_model(aggr=aggr)
+    fused = outcome(model)
+    monkeypatch.setattr(shared_module, "run_fused", lambda layers, x, plan: None)
+    for name, value in outcome(model).items():
+        torch.testing.assert_close(fused[name], value, rtol=1e-10, atol=1e-10, msg=name)
+
+
+def is_fused(model: DropGNN) -> bool:
+    graph = awkward_batch()
+    layered = as_layered(model.encoder)
+    assert layered is not None
+    plan = model.plan(graph.x, graph.edge_index, batch=graph.batch, generator=generator())
+    return run_fused(layered.layers(), graph.x[plan.source.clamp(min=0)], plan) is not None
+
+
+def test_what_is_fused() -> None:
+    assert is_fused(gin_model())
+    assert not is_fused(gin_model(aggr="max"))
+    assert not is_fused(gin_model().eval())  # running statistics instead of batch statistics
+    learned = gin_model()
+    learned.encoder.convs[0].eps = torch.nn.Parameter(torch.zeros(1).double())
+    assert not is_fused(learned)
+    frozen = gin_model()
+    frozen.encoder.norms[1].eval()
+    assert not is_fused(frozen)
+
+
+def test_hooks_are_called() -> None:
+    model, seen = gin_model(), []
+    model.encoder.convs[0].nn[0].register_forward_hook(lambda module, inputs, output: seen.append(output.shape))
+    assert not is_fused(model)
+    outcome(model)
+    assert len(seen) == 1
+
+
+def live_tensors() -> int:
+    return sum(issubclass(type(thing), torch.Tensor) for thing in gc.get_objects())
+
+
+def test_nothing_keeps_itself_alive() -> None:
+    """A function that held its own outputs would be freed only now and then, and memory would grow meanwhile."""
+    model, graph = gin_model(), awkward_batch()
+    runs = model.draw(graph, generator=generator())
+    gc.collect()
+    gc.disable()
+    try:
+        before = live_tensors()
+        for _ in range(3):
+            model(graph.x, graph.edge_index, batch=graph.batch, runs=runs)
+        assert live_tensors() == before
+    finally:
+        gc.enable()

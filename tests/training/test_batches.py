@@ -1,0 +1,59 @@
+"""Batches with plans at hand train like batches without."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from dropgnn import GIN, Bernoulli, DropGNN, Exhaustive
+from dropgnn.data.synthetic import task
+from dropgnn.nn import LayerReadout, Pooled
+from dropgnn.runs.samplers import Sampler
+from dropgnn.training.batches import PlannedBatches
+from dropgnn.training.loop import inputs
+from tests.conftest import generator
+
+CHOICES = [[0, 3, 5], [7, 1], [5, 0, 2, 9]]
+
+
+@pytest.mark.parametrize("mode", ["zero", "zero-layers"])
+@pytest.mark.parametrize("sampler", [Exhaustive(0.1, k=1), Bernoulli(0.1, r=3)], ids=repr)
+def test_three_steps(sampler: Sampler, mode: str) -> None:
+    graphs = list(task("four_cycles", 0).graphs)[:10]
+    for graph in graphs:
+        graph.edge_attr, graph.x = None, graph.x.double()
+    torch.manual_seed(0)
+    gin = GIN(1, 4, 2)
+    heads = [Pooled(LayerReadout(gin.channels, 2)) for _ in range(2)]
+    planned = DropGNN(gin, sampler, mode, head=heads[0], auxiliary=heads[1]).double()
+    plain, losses = copy.deepcopy(planned), []
+    source = generator(4)
+    for model, with_plans in ((planned, True), (plain, False)):
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        source.manual_seed(4)
+        for batch, arguments in PlannedBatches(model, graphs)(CHOICES, generator=source):
+            assert with_plans is False or list(arguments) == ["plan"]
+            given = arguments if with_plans else {"runs": arguments["plan"].runs}
+            loss = model(*inputs(batch), return_outcome=True, **given).loss(batch.y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    assert losses[:3] == pytest.approx(losses[3:], rel=1e-9)
+    assert len(set(losses[:3])) == 3
+
+
+def test_runs_that_are_not_random_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = list(task("four_cycles", 0).graphs)[:10]
+    for graph in graphs:
+        graph.edge_attr = None
+    model, plans = DropGNN(GIN(1, 4, 2), Exhaustive(0.1, k=1)), []
+    honest = DropGNN.plan
+    monkeypatch.setattr(DropGNN, "plan", lambda self, *a, **k: plans.append(1) or honest(self, *a, **k))
+    batches = PlannedBatches(model, graphs)
+    for _ in range(3):
+        for batch, arguments in batches(CHOICES):
+            model(*inputs(batch), **arguments)
+    assert len(plans) == 1
