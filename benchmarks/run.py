@@ -6,6 +6,7 @@ Writes ``benchmarks/results.json`` and ``benchmarks/results.svg``.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import multiprocessing
 import os
@@ -36,6 +37,8 @@ def measure(workload: Workload, *, repeats: int, threads: int) -> dict[str, Any]
     times: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
     for trainer in trainers.values():
         trainer.train()  # warm up
+    gc.collect()
+    gc.freeze()  # or the garbage collector visits all of torch now and then, on one contestant's account
     for _ in range(repeats):
         for name, trainer in trainers.items():
             started = time.perf_counter()

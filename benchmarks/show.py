@@ -32,7 +32,7 @@ def _steps(rows: list[dict[str, Any]], threads: int) -> Table:
     for row in rows:
         step, (least, most) = row["milliseconds"], row["goal"]
         gained, paid = row["batched / shared"], row["shared / plain"]
-        numbers = [f"{step[name]:.1f}" for name in CONTESTANTS]
+        numbers = [f"{step[name]:.1f}" if step[name] < 1000 else f"{step[name]:,.0f}" for name in CONTESTANTS]
         table.add_row(
             row["workload"], *numbers, _marked(gained, least, gained >= least), _marked(paid, most, paid <= most)
         )
@@ -40,7 +40,8 @@ def _steps(rows: list[dict[str, Any]], threads: int) -> Table:
 
 
 def _marked(value: float, goal: float, good: bool) -> str:
-    return f"{value:.1f} ({goal:g})" if good else f"[red]{value:.1f} ({goal:g})[/]"
+    text = f"{value:.1f} ({goal:g})"
+    return text if good else f"[red]{text}[/]"
 
 
 def _memory(megabytes: dict[str, dict[str, float]]) -> Table:
@@ -53,7 +54,7 @@ def _memory(megabytes: dict[str, dict[str, float]]) -> Table:
 def _table(title: str, *headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", caption_justify="left")
     for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=not number)
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
     return table
 
 

@@ -135,7 +135,8 @@ def _half_backward(
     (weight, _, gain, _), (x, *normed) = parameters, tape
     arrays = [tensor.detach().numpy() for tensor in (gradient.contiguous(), *normed, gain)]
     between, to_gain, to_shift = map(torch.from_numpy, norm.backward(*arrays, True))
-    return between @ weight, (between.t() @ x, between.sum(dim=0), to_gain, to_shift)
+    # The norm takes a bias in front of it away again, so that its gradient is zero, not merely small.
+    return between @ weight, (between.t() @ x, torch.zeros_like(gain), to_gain, to_shift)
 
 
 def _heard(level: Level) -> tuple[Any, Any, Any]:

@@ -57,6 +57,7 @@ class _Refine:
         self.edges: Edges = heard_edges(graph, runs, mode, loops)
         self.ptr, self.dropped = dropped_items(runs)
         self.extra = hearing_less(graph, mode, self.ptr, self.dropped, loops)
+        self.sizes = graph.nodes_per_graph[runs.graph]
         self.shares = shares_of(graph, runs)
         self.cuts = isinstance(mode, (RemoveNodes, DropEdges, ReceiveOnly))
         self.removes, self.silences = isinstance(mode, RemoveNodes), isinstance(mode, ZeroLayers)
@@ -78,7 +79,9 @@ class _Refine:
 
     def _level(self, below: Pairs, hearers: tuple[Tensor, Tensor], *, own_only: bool) -> Level:
         edges = self.edges
-        ptr, node = self.loops.spread_effect(below.ptr, below.node, *self.extra, *hearers, self.graph.num_nodes)
+        ptr, node = self.loops.spread_effect(
+            below.ptr, below.node, *self.extra, *hearers, self.sizes, self.graph.num_nodes
+        )
         base, label, own, degree, edge_ptr, sender, position = self.loops.label_layer(
             below.base, below.ptr, below.node, below.label, ptr, node, self.ptr, self.dropped,
             edges.in_ptr, edges.in_node, edges.in_colour, edges.in_item, self.cuts, self.removes, own_only, edges.num_items,

@@ -127,9 +127,9 @@ class _Pool(torch.autograd.Function):
         ctx.save_for_backward(*tensors)
         pooled = []
         for x, weight, level in zip(tensors[: len(pairs)], tensors[len(pairs) :], pairs, strict=True):
-            y = (weight @ x.t()).t().contiguous()
+            y = weight @ x.t()
             pooled.append(compiled.pool(y.numpy(), runs.num_copies, *_arrays(level)[:4], *ctx.copies))
-        return tuple(map(torch.from_numpy, pooled))
+        return tuple(torch.from_numpy(y).t() for y in pooled)
 
     @staticmethod
     @once_differentiable
@@ -138,10 +138,10 @@ class _Pool(torch.autograd.Function):
         to_xs: list[Tensor | None] = []
         to_weights: list[Tensor] = []
         for number, (gradient, x, weight, level) in enumerate(zip(gradients, xs, weights, ctx.pairs, strict=True)):
-            arrays = (gradient.contiguous().numpy(), x.size(0), *_arrays(level)[:4], *ctx.copies)
+            arrays = (gradient.t().contiguous().numpy(), x.size(0), *_arrays(level)[:4], *ctx.copies)
             y = torch.from_numpy(compiled.pool_back(*arrays))
-            to_xs.append(y @ weight if ctx.needs_input_grad[3 + number] else None)
-            to_weights.append(y.t() @ x)
+            to_xs.append(y.t() @ weight if ctx.needs_input_grad[3 + number] else None)
+            to_weights.append(y @ x)
         return None, None, None, *to_xs, *to_weights
 
 

@@ -26,7 +26,14 @@ def group(values: Tensor, number: int) -> tuple[Tensor, Tensor]:
 
 
 def spread_effect(
-    ptr: Tensor, node: Tensor, extra_ptr: Tensor, extra_node: Tensor, out_ptr: Tensor, out_node: Tensor, num_nodes: int
+    ptr: Tensor,
+    node: Tensor,
+    extra_ptr: Tensor,
+    extra_node: Tensor,
+    out_ptr: Tensor,
+    out_node: Tensor,
+    sizes: Tensor,
+    num_nodes: int,
 ) -> tuple[Tensor, Tensor]:
     """The pairs that notice something one layer later; in every copy the old pairs come first and in their old order."""
     old = _keys(ptr, node, num_nodes)

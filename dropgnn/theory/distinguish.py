@@ -116,14 +116,18 @@ def distinguish(
         sets = [dropped_sets(graph, k, budget=budget) for graph in (a, b)]
         subsets += max(map(len, sets))
         words = [view_words(*pair, depth=depth, mode=mode) for pair in zip((a, b), sets, strict=True)]
-        profiles = [profile * np.uint64(0xD1342543DE82EF95) + seen.node for profile, seen in zip(profiles, words, strict=True)]
+        profiles = [
+            profile * np.uint64(0xD1342543DE82EF95) + seen.node for profile, seen in zip(profiles, words, strict=True)
+        ]
         if _differ(profiles, nodes):
             telling = most_telling((a, b), k, profiles, nodes, depth=depth, mode=mode, p=p) if k else None
             return Verdict(k, k, subsets, depth, mode, p, telling, proved)
         if sum(graph.num_nodes * len(chosen) for graph, chosen in zip((a, b), sets, strict=True)) > MOST_LABELS:
             proved = False
         elif not _agree_exactly((a, b), k, nodes, depth, mode, budget):
-            raise DropGNNError("two different views share a 64-bit word, which should never happen; please report the pair")
+            raise DropGNNError(
+                "two different views share a 64-bit word, which should never happen; please report the pair"
+            )
     return Verdict(None, max_k, subsets, depth, mode, p, None, proved)
 
 

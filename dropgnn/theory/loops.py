@@ -167,7 +167,11 @@ def exact_round(ptr, neighbor, graph, labels):
                 state = table[at]
                 if state < 0:
                     break
-                same = words[state] == word and own[state] == labels[copy, here] and first[state + 1] - first[state] == heard
+                same = (
+                    words[state] == word
+                    and own[state] == labels[copy, here]
+                    and first[state + 1] - first[state] == heard
+                )
                 position = 0
                 while same and position < heard:
                     same = lists[first[state] + position] == size[position]

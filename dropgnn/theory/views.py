@@ -42,11 +42,15 @@ class Structure:
         colour = np.zeros(num_nodes) if colour is None else colour
         colour = np.asarray(colour, np.int64)
         if colour.shape != (num_nodes,) or (colour < 0).any():
-            raise InvalidArgument("colour", f"must be a number from 0 for each of {num_nodes} nodes", got=colour.tolist()[:10])
+            raise InvalidArgument(
+                "colour", f"must be a number from 0 for each of {num_nodes} nodes", got=colour.tolist()[:10]
+            )
         return cls(ptr.astype(np.int32), sender[order].astype(np.int32), colour)
 
     @classmethod
-    def undirected(cls, edges: Sequence[tuple[int, int]], num_nodes: int, colour: Sequence[int] | None = None) -> Structure:
+    def undirected(
+        cls, edges: Sequence[tuple[int, int]], num_nodes: int, colour: Sequence[int] | None = None
+    ) -> Structure:
         """From edges that are heard in both directions."""
         one = np.array(edges, np.int64).reshape(-1, 2).T
         return cls.of(np.concatenate([one, one[::-1][:, one[0] != one[1]]], axis=1), num_nodes, colour)

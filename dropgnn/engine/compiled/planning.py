@@ -18,18 +18,17 @@ from dropgnn.engine.plan import ABSENT
 @njit(cache=True, nogil=True)
 def colour_rows(words):
     """One number per distinct row of 64-bit words, and a row that has it."""
-    table = table_for(words.shape[0])
+    table, keys = table_for(words.shape[0]), np.empty(words.shape[0], np.uint64)
     colour, first, count = np.empty(words.shape[0], np.int32), np.empty(words.shape[0], np.int32), 0
     for row in range(words.shape[0]):
         key = np.uint64(0)
         for column in range(words.shape[1]):
             key = mix(key ^ np.uint64(words[row, column]))
-        at = slot(table, key)
-        if table[at, 1] < 0:
-            table[at, 0], table[at, 1] = np.int64(key), count
-            first[count] = row
+        at = slot(table, keys, key)
+        if table[at] < 0:
+            table[at], keys[count], first[count] = count, key, row
             count += 1
-        colour[row] = table[at, 1]
+        colour[row] = table[at]
     return colour, first[:count].copy()
 
 
@@ -51,10 +50,10 @@ def group(values, number):
 
 @on_tensors
 @njit(cache=True, nogil=True)
-def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, num_nodes):
+def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, sizes, num_nodes):
     """The pairs that notice something one layer later: those that did, whoever hears them, and the extra ones.
 
-    In every copy the old pairs come first and in their old order.
+    In every copy the old pairs come first and in their old order; ``sizes`` says how many nodes it has.
     """
     copies = ptr.size - 1
     seen = np.full(num_nodes, -1, np.int32)
@@ -65,6 +64,9 @@ def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, num_nodes
             seen[node[pair]] = copy
             next_node[count] = node[pair]
             count += 1
+        if ptr[copy + 1] - ptr[copy] == sizes[copy]:  # everyone has noticed already
+            next_ptr[copy + 1] = count
+            continue
         for pair in range(ptr[copy], ptr[copy + 1]):
             first, last = out_ptr[node[pair]], out_ptr[node[pair] + 1]
             next_node = room(next_node, count + last - first)
@@ -109,7 +111,7 @@ def label_layer(
     """
     num_nodes, count, edges = base.size, 0, 0
     most = num_nodes + next_node.size
-    table = table_for(most)
+    table, keys = table_for(most), np.empty(most, np.uint64)
     next_base, next_label = np.empty(num_nodes, np.int32), np.empty(next_node.size, np.int32)
     state_own, state_degree = np.empty(most, np.int32), np.empty(most, np.int32)
     edge_ptr = np.zeros(most + 1, np.int32)
@@ -143,11 +145,11 @@ def label_layer(
                     degree += 1
                     heard += word[in_node[edge]]
             key = combine(word[here], np.uint64(degree) if own_only else heard)
-            at = slot(table, key)
-            state = table[at, 1]
+            at = slot(table, keys, key)
+            state = table[at]
             if state < 0:
                 state = count
-                table[at, 0], table[at, 1] = np.int64(key), state
+                table[at], keys[state] = state, key
                 state_own[state], state_degree[state] = now[here], degree
                 if not own_only:
                     needed = edges + in_ptr[here + 1] - in_ptr[here]

@@ -81,37 +81,38 @@ def average_back(x, rows, base, ptr, node, label, share, rest, copy_weight):
 
 
 @njit(cache=True, nogil=True)
-def pool(x, rows, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
-    """The sum over the nodes of every copy: that of the undropped graph, and what is different in the copy."""
-    out, undropped, one = (
-        np.zeros((rows, x.shape[1]), x.dtype),
-        np.zeros((graphs, x.shape[1]), x.dtype),
-        x.dtype.type(1),
-    )
-    for here in range(base.size):
-        _add(undropped, graph_of_node[here], x, base[here], one)
-    for copy in range(rows):
-        _add(out, copy, undropped, graph_of_copy[copy], one)
-        for pair in range(ptr[copy], ptr[copy + 1]):
-            _add(out, copy, x, base[node[pair]], -one)
-            if label[pair] >= 0:
-                _add(out, copy, x, label[pair], one)
+def pool(y, copies, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    """The sum over the nodes of every copy: that of the undropped graph, and what is different in the copy.
+
+    Few features, so they come one after the other: y ``[F, S]`` to ``[F, C]``.
+    """
+    out = np.empty((y.shape[0], copies), y.dtype)
+    for feature in range(y.shape[0]):
+        undropped = np.zeros(graphs, y.dtype)
+        for here in range(base.size):
+            undropped[graph_of_node[here]] += y[feature, base[here]]
+        for copy in range(copies):
+            total = undropped[graph_of_copy[copy]]
+            for pair in range(ptr[copy], ptr[copy + 1]):
+                total -= y[feature, base[node[pair]]]
+                if label[pair] >= 0:
+                    total += y[feature, label[pair]]
+            out[feature, copy] = total
     return out
 
 
 @njit(cache=True, nogil=True)
-def pool_back(x, rows, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
-    out, undropped, one = (
-        np.zeros((rows, x.shape[1]), x.dtype),
-        np.zeros((graphs, x.shape[1]), x.dtype),
-        x.dtype.type(1),
-    )
-    for copy in range(graph_of_copy.size):
-        _add(undropped, graph_of_copy[copy], x, copy, one)
-        for pair in range(ptr[copy], ptr[copy + 1]):
-            _add(out, base[node[pair]], x, copy, -one)
-            if label[pair] >= 0:
-                _add(out, label[pair], x, copy, one)
-    for here in range(base.size):
-        _add(out, base[here], undropped, graph_of_node[here], one)
+def pool_back(y, states, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    out = np.zeros((y.shape[0], states), y.dtype)
+    for feature in range(y.shape[0]):
+        undropped = np.zeros(graphs, y.dtype)
+        for copy in range(graph_of_copy.size):
+            value = y[feature, copy]
+            undropped[graph_of_copy[copy]] += value
+            for pair in range(ptr[copy], ptr[copy + 1]):
+                out[feature, base[node[pair]]] -= value
+                if label[pair] >= 0:
+                    out[feature, label[pair]] += value
+        for here in range(base.size):
+            out[feature, base[here]] += undropped[graph_of_node[here]]
     return out

@@ -23,22 +23,20 @@ def combine(one, other):
 
 @njit(cache=True, nogil=True)
 def table_for(most):
-    """An open-addressing table for up to ``most`` keys, keys and labels side by side so that a look-up touches one
-    place; label -1 is free."""
+    """An open-addressing table for up to ``most`` keys: numbers of keys, which are kept in an array of their own, so that
+    the table itself stays small; -1 is free."""
     size = 64
     while 2 * size < 3 * most:
         size *= 2
-    table = np.empty((size, 2), np.int64)
-    table[:, 1] = -1
-    return table
+    return np.full(size, -1, np.int32)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def slot(table, key):
-    """Where ``key`` is, or would be."""
-    mask = table.shape[0] - 1
+def slot(table, keys, key):
+    """Where the number of ``key`` is, or would be."""
+    mask = table.size - 1
     at = np.int64(key & np.uint64(mask))
-    while table[at, 1] >= 0 and np.uint64(table[at, 0]) != key:
+    while table[at] >= 0 and keys[table[at]] != key:
         at = (at + 1) & mask
     return at
 
