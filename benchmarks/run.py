@@ -67,7 +67,7 @@ def measure_memory(workload: Workload) -> dict[str, float]:
 
 def _peak(workload: str, contestant: str) -> float:
     """Peak memory of three training steps above what was there before them, in megabytes."""
-    (chosen,) = [item for item in workloads(_data()) if item.name == workload]
+    (chosen,) = [item for item in workloads(data_folder()) if item.name == workload]
     trainer = Trainer(chosen, contestant, threads=1)
     trainer.train()  # compiled code and optimiser state are there for good
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far (Linux)
@@ -111,7 +111,7 @@ def measure_tasks(*, seeds: int) -> dict[str, float]:
     return found
 
 
-def _data() -> Path | None:
+def data_folder() -> Path | None:
     given = os.environ.get("DROPGNN_DATA")
     return Path(given) if given else None
 
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--only", help="measure workloads whose name contains this, and write nothing")
     options = parser.parse_args()
     console = Console()
-    chosen = [workload for workload in workloads(_data()) if options.only is None or options.only in workload.name]
+    chosen = [workload for workload in workloads(data_folder()) if options.only is None or options.only in workload.name]
     jobs = [(workload, threads) for threads in (1, 2) for workload in chosen]
     steps = [
         measure(workload, repeats=min(options.repeats, 3) if workload.steps == 1 else options.repeats, threads=threads)
