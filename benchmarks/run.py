@@ -122,7 +122,9 @@ def main() -> None:
     parser.add_argument("--only", help="measure workloads whose name contains this, and write nothing")
     options = parser.parse_args()
     console = Console()
-    chosen = [workload for workload in workloads(data_folder()) if options.only is None or options.only in workload.name]
+    chosen = [
+        workload for workload in workloads(data_folder()) if options.only is None or options.only in workload.name
+    ]
     jobs = [(workload, threads) for threads in (1, 2) for workload in chosen]
     steps = [
         measure(workload, repeats=min(options.repeats, 3) if workload.steps == 1 else options.repeats, threads=threads)

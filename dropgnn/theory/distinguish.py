@@ -58,17 +58,23 @@ class Verdict:
         depth = "any depth" if self.depth is None else f"depth {self.depth}"
         if self.wl:
             return f"1-WL separates the pair ({depth}): no dropout is needed"
-        if self.k is None or self.telling is None:
+        if self.k is None:
             return f"no dropout of up to {self.tried} nodes separates the pair ({depth}, {self.subsets:,} dropped sets each)"
         what = "1 node" if self.k == 1 else f"{self.k} nodes"
+        proof = "and no fewer" if self.proved else "and no fewer as far as 64-bit words can tell"
+        lines = [f"1-WL does not separate the pair; dropouts of {what} do ({depth}), {proof}"]
+        return "\n".join(lines + self._about_the_telling_view())
+
+    def _about_the_telling_view(self) -> list[str]:
+        if self.telling is None:
+            return []
         telling, (a, b) = self.telling, self.telling.probability
         where = "" if telling.nodes is None else " as seen from one node"
-        return (
-            f"1-WL does not separate the pair; dropouts of {what} do ({depth}), and no fewer\n"
+        return [
             f"most telling view{where}: {telling.times[0]} dropped sets show it in A, {telling.times[1]} in B; with p = {self.p} "
-            f"that is {float(a):.3g} against {float(b):.3g}\n"
-            f"about {telling.runs:,} runs tell the pair apart with error 1 % on either side"
-        )
+            f"that is {float(a):.3g} against {float(b):.3g}",
+            f"about {telling.runs:,} runs tell the pair apart with error 1 % on either side",
+        ]
 
 
 def distinguish(
@@ -81,6 +87,7 @@ def distinguish(
     mode: str = "remove",
     p: Fraction | None = None,
     budget: int = BUDGET,
+    telling: bool = True,
     on_size: Progress | None = None,
 ) -> Verdict:
     """The smallest k whose k-dropouts separate two graphs, or two nodes.
@@ -93,6 +100,7 @@ def distinguish(
         mode: ``"remove"`` or ``"zero"``.
         p: For probabilities and runs; by default the paper's p* = 1/(1 + gamma), gamma = n - 1.
         budget: The largest number of dropped sets per graph.
+        telling: Whether to look for the most telling view.
         on_size: Told what is being done.
 
     >>> two_triangles = Structure.undirected([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)], 6)
@@ -120,8 +128,8 @@ def distinguish(
             profile * np.uint64(0xD1342543DE82EF95) + seen.node for profile, seen in zip(profiles, words, strict=True)
         ]
         if _differ(profiles, nodes):
-            telling = most_telling((a, b), k, profiles, nodes, depth=depth, mode=mode, p=p) if k else None
-            return Verdict(k, k, subsets, depth, mode, p, telling, proved)
+            best = most_telling((a, b), k, profiles, nodes, depth=depth, mode=mode, p=p) if k and telling else None
+            return Verdict(k, k, subsets, depth, mode, p, best, proved)
         if sum(graph.num_nodes * len(chosen) for graph, chosen in zip((a, b), sets, strict=True)) > MOST_LABELS:
             proved = False
         elif not _agree_exactly((a, b), k, nodes, depth, mode, budget):

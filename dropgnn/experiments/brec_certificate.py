@@ -1,0 +1,52 @@
+"""BREC without training: the smallest k whose k-dropouts separate each pair, proved."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from dropgnn.data.brec import BrecPair, load_brec
+from dropgnn.theory.distinguish import distinguish
+from dropgnn.theory.views import Structure
+
+EXPERIMENT = "brec-certificate"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Try dropouts of up to ``max_k`` nodes on one pair."""
+
+    pair: int
+    max_k: int
+
+
+def run(
+    trial: Certificate, on_epoch: Callable[[int, float], None] | None = None, *, data: Path | None = None
+) -> dict[str, Any]:
+    """The verdict on one pair as a record."""
+    started, pair = time.perf_counter(), _pairs(data)[trial.pair]
+    verdict = distinguish(structure_of(pair.a), structure_of(pair.b), max_k=trial.max_k, telling=False)
+    return {
+        "kind": pair.kind,
+        "nodes": pair.a.number_of_nodes(),
+        "k": verdict.k,
+        "subsets": verdict.subsets,
+        "proved": verdict.proved,
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def structure_of(graph: nx.Graph) -> Structure:
+    numbers = {node: number for number, node in enumerate(graph)}
+    return Structure.undirected([(numbers[a], numbers[b]) for a, b in graph.edges()], len(numbers))
+
+
+@cache
+def _pairs(data: Path | None) -> list[BrecPair]:
+    return load_brec(data)

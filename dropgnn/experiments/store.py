@@ -1,0 +1,103 @@
+"""Where finished trials are kept: one small JSON file each, named by everything that decides the result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from dropgnn.errors import DropGNNError
+from dropgnn.training.parallel import Finished, Progress, spread
+
+T = TypeVar("T")
+
+
+class Store:
+    """Results by trial. Writing is atomic; a file that cannot be read is set aside, and its trial counts as missing.
+
+    Args:
+        folder: Where the files are; made when the first result comes.
+        experiment: What the trials belong to.
+    """
+
+    def __init__(self, folder: Path, experiment: str) -> None:
+        self.folder, self.experiment = folder, experiment
+
+    def config(self, trial: Any) -> dict[str, Any]:
+        if not is_dataclass(trial) or isinstance(trial, type):
+            raise DropGNNError(f"a trial must be a dataclass, got {type(trial).__name__}")
+        return {"experiment": self.experiment, **asdict(trial)}
+
+    def path(self, trial: Any) -> Path:
+        """The file of a trial."""
+        text = json.dumps(self.config(trial), sort_keys=True)
+        name = hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
+        return self.folder / f"{self.experiment}-{name}.json"
+
+    def get(self, trial: Any) -> dict[str, Any] | None:
+        """The result of a trial, or ``None`` where there is none yet."""
+        path = self.path(trial)
+        if not path.is_file():
+            return None
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if found["config"] != json.loads(json.dumps(self.config(trial))) or not isinstance(found["result"], dict):
+                raise ValueError("it belongs to another trial")
+        except (ValueError, KeyError, TypeError):
+            path.replace(path.with_suffix(".broken"))
+            return None
+        return found["result"]
+
+    def put(self, trial: Any, result: dict[str, Any], *, seconds: float) -> None:
+        """Keep a result. A reader sees the old state or the new one, never half a file."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.path(trial)
+        record = {
+            "config": self.config(trial),
+            "result": result,
+            "seconds": round(seconds, 3),
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "versions": versions(),
+        }
+        beside = path.with_suffix(f".{os.getpid()}.part")
+        beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        beside.replace(path)
+
+
+def run_missing(
+    work: Callable[[T, Callable[[int, float], None]], dict[str, Any]], trials: Sequence[T], store: Store, *, jobs: int
+) -> Iterator[Progress | Finished[dict[str, Any]]]:
+    """Run the trials that have no result yet, and keep each result as it comes; yields news for a progress bar.
+
+    ``work`` returns a result that JSON can hold, with its duration as ``seconds``. Numbers in the news count ``trials``.
+    """
+    missing = [number for number, trial in enumerate(trials) if store.get(trial) is None]
+    for news in spread(work, [trials[number] for number in missing], jobs=jobs):
+        number = missing[news.number]
+        if isinstance(news, Finished):
+            result = dict(news.result)
+            store.put(trials[number], result, seconds=result.pop("seconds", 0.0))
+            yield Finished(number, result)
+        else:
+            yield Progress(number, news.steps)
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What computed a result."""
+    found = {"python": platform.python_version(), "torch": torch.__version__}
+    here = Path(__file__).parent
+    asked = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=False
+    )
+    return found | ({"commit": asked.stdout.strip()} if asked.returncode == 0 else {})
