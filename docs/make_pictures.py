@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dropgnn.report.demo import SHOWN, P
 from dropgnn.report.pictures import PAIR, U, law_picture, pair_picture, runs_picture, svg
-from dropgnn.theory.examples import view_law
+from dropgnn.theory.paper.example1 import view_law
 
 FOLDER = Path(__file__).parent / "pictures"
 

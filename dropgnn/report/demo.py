@@ -9,7 +9,7 @@ from dropgnn.experiments.beyond_wl import METHODS
 from dropgnn.experiments.demo import EPOCHS, TITLES, Cell
 from dropgnn.report import html
 from dropgnn.report.pictures import PAIR, U, law_picture, pair_picture, runs_picture, svg
-from dropgnn.theory.examples import view_law
+from dropgnn.theory.paper.example1 import view_law
 
 P = Fraction(1, 8)
 SHOWN = {

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from dropgnn.theory.examples import EIGHT_CYCLE, TWO_FOUR_CYCLES, view
+from dropgnn.theory.paper.example1 import EIGHT_CYCLE, TWO_FOUR_CYCLES, view
 
 INK, SOFT, GONE, PANEL = "#1d2733", "#5b6876", "#c3cad2", "#f2f4f7"
 COLOURS = {"two 4-cycles": "#2b6ca3", "8-cycle": "#c8502d"}

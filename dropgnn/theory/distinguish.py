@@ -108,7 +108,7 @@ def distinguish(
     >>> print(distinguish(two_triangles, hexagon))
     1-WL does not separate the pair; dropouts of 1 node do (any depth), and no fewer
     most telling view: 6 dropped sets show it in A, 0 in B; with p = 1/6 that is 0.402 against 0
-    about 27 runs tell the pair apart with error 1 % on either side
+    about 42 runs tell the pair apart with error 1 % on either side
     """
     check_mode(mode)
     max_k = whole_number("max_k", max_k, least=0)

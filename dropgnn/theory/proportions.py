@@ -19,7 +19,7 @@ def runs_to_tell(a: Fraction | float, b: Fraction | float, *, error: float = 0.0
     The same number of runs is made of each graph. The normal approximation is that of every textbook.
 
     >>> runs_to_tell(0.5, 0.6), runs_to_tell(0.19, 0.06)
-    (1198, 305)
+    (1184, 306)
     """
     a, b = float(a), float(b)
     if not (0 <= a <= 1 and 0 <= b <= 1) or a == b:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dropgnn.theory.examples import EIGHT_CYCLE, TWO_FOUR_CYCLES, view, view_law
+import pytest
+
+from dropgnn.theory.paper.example1 import EIGHT_CYCLE, TWO_FOUR_CYCLES, view, view_law
 
 
 def test_nothing_dropped_gives_9_in_both_graphs() -> None:
@@ -28,3 +30,26 @@ def test_more_dropouts_give_at_most_7_and_the_laws_differ() -> None:
     assert square[7] == p * (1 - p) ** 2  # only the opposite node is missing
     assert octagon[7] == p**2 * (1 - p) ** 2
     assert max(value for value in (*square, *octagon) if value not in (8, 9)) == 7
+
+
+@pytest.mark.parametrize(("method", "layers"), [("remove", 2), ("receive-only", 2), ("edges", 3)])
+def test_every_way_to_drop_tells_them_apart(method: str, layers: int) -> None:
+    square, octagon = (
+        view_law(graph, 0, Fraction(1, 8), method=method, layers=layers) for graph in (TWO_FOUR_CYCLES, EIGHT_CYCLE)
+    )
+    assert sum(square.values()) == sum(octagon.values()) == 1
+    assert square != octagon
+
+
+def test_edges_need_a_third_layer() -> None:
+    """Two layers hear four edges in either graph, and each of them once: dropping edges shows the same in both."""
+    assert view_law(TWO_FOUR_CYCLES, 0, Fraction(1, 8), method="edges") == view_law(
+        EIGHT_CYCLE, 0, Fraction(1, 8), method="edges"
+    )
+
+
+def test_counting_the_nines_is_enough() -> None:
+    """sigma(x - 8) counts the runs without a drop around u, whose number differs by p (1 - p)^3 in expectation."""
+    p = Fraction(1, 8)
+    nines = [view_law(graph, 0, p)[9] for graph in (TWO_FOUR_CYCLES, EIGHT_CYCLE)]
+    assert nines[0] - nines[1] == p * (1 - p) ** 3

@@ -1,0 +1,1 @@
+"""The paper's statements as something one can run: one module per statement, in exact arithmetic."""
