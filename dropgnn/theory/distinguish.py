@@ -14,13 +14,14 @@ from fractions import Fraction
 import numpy as np
 
 from dropgnn.errors import DropGNNError, InvalidArgument, whole_number
+from dropgnn.theory.dropouts import Dropouts
 from dropgnn.theory.enumerate import BUDGET
 from dropgnn.theory.telling import Telling, most_telling
-from dropgnn.theory.views import Structure, check_mode, dropped_sets, exact_labels, view_words
+from dropgnn.theory.views import Structure, check_mode, exact_labels
 
 Progress = Callable[[str], None]
 
-MOST_LABELS = 50_000_000
+MOST_PAIRS = 50_000_000
 """The largest number of (node, copy) pairs whose colours are compared one by one: 400 MB."""
 
 
@@ -87,6 +88,7 @@ def distinguish(
     mode: str = "remove",
     p: Fraction | None = None,
     budget: int = BUDGET,
+    symmetric: bool | None = None,
     telling: bool = True,
     on_size: Progress | None = None,
 ) -> Verdict:
@@ -100,6 +102,8 @@ def distinguish(
         mode: ``"remove"`` or ``"zero"``.
         p: For probabilities and runs; by default the paper's p* = 1/(1 + gamma), gamma = n - 1.
         budget: The largest number of dropped sets per graph.
+        symmetric: Whether to try only one of the dropped sets that automorphisms map onto each other, which needs pynauty;
+            by default where it is installed and there are many sets.
         telling: Whether to look for the most telling view.
         on_size: Told what is being done.
 
@@ -117,25 +121,24 @@ def distinguish(
             raise InvalidArgument("nodes", f"must name one of the {graph.num_nodes} nodes of {name}", got=node)
     p = Fraction(1, max(a.num_nodes, b.num_nodes, 1)) if p is None else p
     profiles = [np.zeros(graph.num_nodes, np.uint64) for graph in (a, b)]
+    tried: list[tuple[Dropouts, Dropouts]] = []
     subsets, proved = 0, True
     for k in range(min(max_k, max(a.num_nodes, b.num_nodes)) + 1):
         if on_size is not None:
             on_size(f"dropouts of {k}")
-        sets = [dropped_sets(graph, k, budget=budget) for graph in (a, b)]
-        subsets += max(map(len, sets))
-        words = [view_words(*pair, depth=depth, mode=mode) for pair in zip((a, b), sets, strict=True)]
+        tried.append((Dropouts.of(a, k, symmetric, budget), Dropouts.of(b, k, symmetric, budget)))
+        subsets += max(dropouts.count for dropouts in tried[-1])
         profiles = [
-            profile * np.uint64(0xD1342543DE82EF95) + seen.node for profile, seen in zip(profiles, words, strict=True)
+            profile * np.uint64(0xD1342543DE82EF95) + dropouts.words(depth=depth, mode=mode)
+            for profile, dropouts in zip(profiles, tried[-1], strict=True)
         ]
         if _differ(profiles, nodes):
             best = most_telling((a, b), k, profiles, nodes, depth=depth, mode=mode, p=p) if k and telling else None
             return Verdict(k, k, subsets, depth, mode, p, best, proved)
-        if sum(graph.num_nodes * len(chosen) for graph, chosen in zip((a, b), sets, strict=True)) > MOST_LABELS:
+        if sum(dropouts.pairs for both in tried for dropouts in both) > MOST_PAIRS:
             proved = False
-        elif not _agree_exactly((a, b), k, nodes, depth, mode, budget):
-            raise DropGNNError(
-                "two different views share a 64-bit word, which should never happen; please report the pair"
-            )
+        elif not _agree_exactly(tried, nodes, depth, mode):
+            raise DropGNNError("two different views share a 64-bit word, which should never happen; please report the pair")
     return Verdict(None, max_k, subsets, depth, mode, p, None, proved)
 
 
@@ -146,20 +149,24 @@ def _differ(profiles: Sequence[np.ndarray], nodes: tuple[int, int] | None) -> bo
 
 
 def _agree_exactly(
-    graphs: Sequence[Structure], k: int, nodes: tuple[int, int] | None, depth: int | None, mode: str, budget: int
+    tried: Sequence[tuple[Dropouts, Dropouts]], nodes: tuple[int, int] | None, depth: int | None, mode: str
 ) -> bool:
-    """Whether the views over all dropped sets of up to k nodes agree, colour by colour."""
-    padded = []
-    for graph in graphs:
-        by_size = [dropped_sets(graph, size, budget=budget) for size in range(k + 1)]
-        padded.append(
-            np.concatenate([np.pad(sets, ((0, 0), (0, k - sets.shape[1])), constant_values=-1) for sets in by_size])
-        )
+    """Whether the views over all dropped sets tried so far agree, colour by colour."""
+    most = max(both[0].sets.shape[1] for both in tried)
+    sides = [[both[side] for both in tried] for side in (0, 1)]
+    padded = [
+        np.concatenate([np.pad(one.sets, ((0, 0), (0, most - one.sets.shape[1])), constant_values=-1) for one in side])
+        for side in sides
+    ]
+    labels = exact_labels([side[0].structure for side in sides], padded, depth=depth, mode=mode)
     seen = []
-    for labels, sets in zip(exact_labels(graphs, padded, depth=depth, mode=mode), padded, strict=True):
-        sizes = (sets >= 0).sum(axis=1)
-        blocks = [np.sort(labels[sizes == size], axis=0) for size in range(k + 1)]
-        seen.append([column.tobytes() for column in np.concatenate(blocks).T.copy()])
+    for side, colours in zip(sides, labels, strict=True):
+        first, views = 0, [b""] * side[0].structure.num_nodes
+        for one in side:
+            found = one.collect(colours[first : first + len(one.sets)])
+            views = [view + more for view, more in zip(views, found, strict=True)]
+            first += len(one.sets)
+        seen.append(views)
     if nodes is not None:
         return seen[0][nodes[0]] == seen[1][nodes[1]]
     return sorted(seen[0]) == sorted(seen[1])

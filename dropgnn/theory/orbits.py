@@ -1,0 +1,60 @@
+"""Dropped sets that an automorphism maps onto each other look alike: one of each kind is enough.
+
+The sets are built node by node. At each step one node of every orbit is added, under the automorphisms that keep the nodes
+chosen so far; how many sets it stands for is the product of the orbits' sizes. Needs ``pynauty`` (extra ``orbits``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from dropgnn.errors import InvalidArgument, Unsupported
+from dropgnn.theory.enumerate import BUDGET
+from dropgnn.theory.views import Structure
+
+
+def representatives(structure: Structure, k: int, *, budget: int = BUDGET) -> tuple[np.ndarray, np.ndarray]:
+    """Sets of exactly k nodes ``[M, k]`` and for each the number of *ordered* choices it stands for, ``[M]``.
+
+    Divided by k! these are numbers of sets, on average over each orbit.
+    """
+    chosen: Counter[tuple[int, ...]] = Counter({(): 1})
+    for _ in range(k):
+        longer: Counter[tuple[int, ...]] = Counter()
+        for kept, times in chosen.items():
+            for orbit in orbits(structure, kept):
+                if orbit[0] not in kept:
+                    longer[tuple(sorted((*kept, orbit[0])))] += times * len(orbit)
+            if len(longer) > budget:
+                raise InvalidArgument(
+                    "k", f"must keep the number of dropped sets within the budget of {budget:,}",
+                    got=f"k={k} with {structure.num_nodes:,} nodes, symmetry taken into account", hint="reduce k, or raise budget=",
+                )  # fmt: skip
+        chosen = longer
+    sets = np.array(list(chosen), np.int32).reshape(len(chosen), k)
+    times = np.array(list(chosen.values()), np.int64)
+    assert int(times.sum()) == math.perm(structure.num_nodes, k)
+    return sets, times
+
+
+def orbits(structure: Structure, kept: Sequence[int] = ()) -> list[list[int]]:
+    """The orbits of the automorphisms that keep each of these nodes, and all colours, where they are."""
+    try:
+        import pynauty
+    except ImportError as problem:
+        raise Unsupported("orbits need pynauty; install it with: pip install 'dropgnn[orbits]'") from problem
+    nodes = structure.num_nodes
+    ends = zip(structure.ptr[:-1].tolist(), structure.ptr[1:].tolist(), strict=True)
+    heard = {node: structure.neighbor[first:last].tolist() for node, (first, last) in enumerate(ends)}
+    classes: dict[tuple[int, int], set[int]] = {}
+    for node, colour in enumerate(structure.colour.tolist()):
+        classes.setdefault((1, node) if node in kept else (0, colour), set()).add(node)
+    graph = pynauty.Graph(nodes, adjacency_dict=heard, vertex_coloring=[classes[key] for key in sorted(classes)])
+    found: dict[int, list[int]] = {}
+    for node, representative in enumerate(pynauty.autgrp(graph)[3]):
+        found.setdefault(int(representative), []).append(node)
+    return list(found.values())
