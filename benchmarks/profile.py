@@ -18,7 +18,6 @@ from rich.console import Console
 from benchmarks.run import data_folder
 from benchmarks.trainer import Trainer
 from benchmarks.workloads import workloads
-from dropgnn.graph import Graph
 from dropgnn.nn import DropGNN
 from dropgnn.training.loop import inputs
 
@@ -36,7 +35,6 @@ def profile(trainer: Trainer, *, repeats: int) -> tuple[Counter[str], float]:
         return result
 
     def step(batch: Any) -> None:
-        graph = timed("check the batch", lambda: Graph.of(*inputs(batch)))
         plan = timed("draw and plan", lambda: model.plan(*inputs(batch)))
         outcome = timed("forward", lambda: model(*inputs(batch), plan=plan, return_outcome=True))
         loss = timed("loss", lambda: outcome.loss(batch.y, trainer.criterion))
@@ -44,7 +42,6 @@ def profile(trainer: Trainer, *, repeats: int) -> tuple[Counter[str], float]:
         timed("backward", loss.backward)
         timed("optimiser", trainer.optimizer.step)
         bounds.append(plan.rows * len(plan.levels[1:]) / sum(plan.states[1:]))
-        del graph
 
     for batch in trainer.batches:
         step(batch)

@@ -81,7 +81,9 @@ def permute(graph: Graph, runs: Runs, order: Tensor) -> tuple[Graph, Runs]:
         item_place = torch.empty(int(runs.items_per_graph.sum()), dtype=torch.long, device=place.device)
         item_place[graph.links.of_edge] = moved.links.of_edge
     start = offsets(runs.items_per_graph)[runs.graph[runs.dropped[0]]]
-    dropped = torch.stack([runs.dropped[0], item_place[runs.dropped[1] + start] - start])
+    item = item_place[runs.dropped[1] + start] - start
+    in_order = (runs.dropped[0] * max(item_place.numel(), 1) + item).argsort()
+    dropped = torch.stack([runs.dropped[0], item])[:, in_order]
     shares = runs.shares
     if shares is not None:
         by_place = (place[shares.node] * runs.num_copies + shares.copy).argsort()

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from dropgnn.cli import demo, plan
+from dropgnn.cli import brec, demo, distinguish, plan
 from dropgnn.errors import DropGNNError
 
 commands = typer.Typer(
@@ -18,6 +18,8 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
 )
 commands.command("plan")(plan.plan)
+commands.command("distinguish")(distinguish.distinguish)
+commands.add_typer(brec.commands, name="brec")
 commands.command("demo")(demo.demo)
 
 

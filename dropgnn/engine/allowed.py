@@ -3,13 +3,16 @@ modules known to treat rows one by one. Everything else is computed copy by copy
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch_geometric.nn import BatchNorm as PyGBatchNorm
 from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, GraphConv, LayerNorm, NNConv, SAGEConv
 from torch_geometric.nn import Linear as PyGLinear
 from torch_geometric.nn.models import MLP
 
-from dropgnn.engine.layers import Layered, as_layered
+from dropgnn.engine.layers import Layer, as_layered
 from dropgnn.engine.norm import WeightedBatchNorm, find_batch_norm
 from dropgnn.engine.planning import MODES
 from dropgnn.runs.modes import Mode
@@ -22,6 +25,17 @@ ROW_BY_ROW = (
     torch.nn.Sigmoid, torch.nn.GRUCell,
 )  # fmt: skip
 
+HEARS_FEATURES = (GINEConv, GATConv, NNConv)
+"""Layers whose use of edge features is the one we know."""
+
+FUNCTIONS = (
+    torch.relu, torch.tanh, torch.sigmoid, torch.nn.functional.relu, torch.nn.functional.elu, torch.nn.functional.gelu,
+    torch.nn.functional.silu, torch.nn.functional.leaky_relu,
+)  # fmt: skip
+
+KEPT_HOOKS = ("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
+"""Hooks that have to do with files only."""
+
 
 def why_not(encoder: torch.nn.Module, mode: Mode, *, pooled: bool) -> str | None:
     """Why equal rows may not be computed once, or ``None`` where they may."""
@@ -30,19 +44,51 @@ def why_not(encoder: torch.nn.Module, mode: Mode, *, pooled: bool) -> str | None
         return f"{type(encoder).__name__} does not come apart into layers that we can look into"
     if type(mode) not in MODES:
         return f"mode {mode!r} is not one of ours"
-    return _why_not_layers(layered)
+    layers, entry = layered.layers(), layered.entry()
+    with_features = isinstance(encoder, torch.nn.Module) and getattr(encoder, "edge_dim", None) is not None
+    reasons = (
+        _why_not_entry(entry),
+        *(_why_not_layer(layer, with_features=with_features) for layer in layers),
+        _why_not_beside(encoder, layers, entry),
+    )
+    return next((reason for reason in reasons if reason is not None), None)
 
 
-def _why_not_layers(layered: Layered) -> str | None:
-    entry = layered.entry()
-    if entry is not None and (reason := _why_not_row_by_row(entry)) is not None:
-        return reason
-    for layer in layered.layers():
-        reason = _why_not_convolution(layer.message)
-        for module in layer.behind:
-            reason = reason or _why_not_row_by_row(module)
-        if reason is not None:
-            return reason
+def _why_not_entry(entry: torch.nn.Module | None) -> str | None:
+    if entry is None:
+        return None
+    if find_batch_norm(entry) is not None:
+        return "what comes before the first layer takes batch statistics"
+    return _why_not_row_by_row(entry)
+
+
+def _why_not_layer(layer: Layer, *, with_features: bool) -> str | None:
+    conv, name = layer.message, type(layer.message).__name__
+    if type(conv) in (GINConv, GINEConv) and not layer.split:
+        return f"{name} is called as a whole; take it apart with dropgnn.engine.layers.split_gin"
+    if with_features and type(conv) not in HEARS_FEATURES:
+        return f"{name} may use edge features as weights"
+    reasons = (_why_not_convolution(conv), *(_why_not_row_by_row(module) for module in layer.behind))
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def _why_not_beside(encoder: torch.nn.Module, layers: Sequence[Layer], entry: torch.nn.Module | None) -> str | None:
+    """Modules outside of all layers can only run in ``combine``, on states: statistics and chance would be those of states."""
+    known = {
+        id(child)
+        for layer in layers
+        for top in (layer.message, *layer.behind)
+        if isinstance(top, torch.nn.Module)
+        for child in top.modules()
+    }
+    known |= {id(child) for child in (entry.modules() if entry is not None else ())}
+    for child in encoder.modules():
+        if id(child) in known:
+            continue
+        if isinstance(child, _BatchNorm) and (child.training or child.running_mean is None):
+            return f"{type(child).__name__} behind the last layer takes batch statistics"
+        if isinstance(child, torch.nn.Dropout) and child.training and child.p > 0:
+            return "features are dropped at random inside the encoder while training"
     return None
 
 
@@ -50,26 +96,48 @@ def _why_not_convolution(conv: torch.nn.Module) -> str | None:
     name = type(conv).__name__
     if type(conv) not in CONVOLUTIONS:
         return f"{name} is not a layer known to look only at a node and what it hears"
+    if has_hooks(conv) or getattr(conv, "explain", False):
+        return f"{name} has hooks, which want to see every copy"
     if type(conv) is not GATConv and getattr(conv, "aggr", None) not in AGGREGATIONS:
         return f"{name} aggregates by {conv.aggr!r}"
     if getattr(conv, "flow", "source_to_target") != "source_to_target":
         return f"{name} sends against the direction of its edges"
     if conv.training and float(getattr(conv, "dropout", 0)):
         return f"{name} drops attention at random while training"
-    if isinstance(conv, GATConv) and conv.residual:
-        return f"{name} has a residual connection"
+    return _why_not_options(conv, name)
+
+
+def _why_not_options(conv: torch.nn.Module, name: str) -> str | None:
+    """Options of single layers that change what they compute."""
+    if isinstance(conv, GATConv):
+        if conv.residual:
+            return f"{name} has a residual connection"
+        if conv.edge_dim is not None and conv.fill_value != "mean":
+            return f"{name} fills the features of loops with {conv.fill_value!r}"
+    if isinstance(conv, GCNConv):
+        if conv.aggr not in ("add", "sum"):
+            return f"{name} aggregates by {conv.aggr!r}"
+        if conv.normalize and (not conv.add_self_loops or conv.improved):
+            return f"{name} normalises without loops, or with improved ones"
     if isinstance(conv, NNConv):
         return f"{name} aggregates by {conv.aggr!r}" if conv.aggr == "max" else _why_not_edge_network(conv.nn)
     return None
 
 
 def _why_not_edge_network(network: torch.nn.Module) -> str | None:
-    if find_batch_norm(network) is not None:
+    if isinstance(network, torch.nn.Module) and find_batch_norm(network) is not None:
         return "the edge network takes batch statistics over all copies of an edge"
     return _why_not_row_by_row(network)
 
 
-def _why_not_row_by_row(module: torch.nn.Module) -> str | None:
+def _why_not_row_by_row(module: object) -> str | None:
+    if not isinstance(module, torch.nn.Module):
+        known = module in FUNCTIONS
+        return (
+            None
+            if known
+            else f"the function {getattr(module, '__name__', module)!r} is not known to treat rows one by one"
+        )
     for child in module.modules():
         name = type(child).__name__
         if isinstance(child, torch.nn.Dropout):
@@ -81,6 +149,15 @@ def _why_not_row_by_row(module: torch.nn.Module) -> str | None:
         elif isinstance(child, MLP):
             if child.training and any(child.dropout):
                 return "features are dropped at random inside the encoder while training"
+        elif isinstance(child, PyGBatchNorm) and child.training and child.allow_single_element:
+            return f"{name}(allow_single_element=True) counts rows"
         elif type(child) not in ROW_BY_ROW:
             return f"{name} is not a module known to treat rows one by one"
     return None
+
+
+def has_hooks(module: torch.nn.Module) -> bool:
+    """Whether someone wants to see, or change, what goes into a module or comes out of it."""
+    return any(
+        bool(value) for name, value in vars(module).items() if name.endswith("_hooks") and name not in KEPT_HOOKS
+    )

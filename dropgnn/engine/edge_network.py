@@ -54,7 +54,8 @@ class Network:
 def network_of(plan: SharedPlan) -> Network:
     """The distinct edge features of a batch and the messages along them; made once and kept with the plan."""
     if "network" not in plan.kept:
-        plan.kept["network"] = _network(plan)
+        with torch.inference_mode(False):  # it may be needed for training later
+            plan.kept["network"] = _network(plan)
     return plan.kept["network"]
 
 

@@ -20,11 +20,12 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch_geometric.nn import GINConv
 
+from dropgnn.engine.allowed import has_hooks
 from dropgnn.engine.compiled import norm, products
+from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.layers import Layer
 from dropgnn.engine.norm import WeightedBatchNorm
 from dropgnn.engine.plan import Level, SharedPlan
-from dropgnn.engine.products import compiles
 
 PARAMETERS, TAPE = 4, 6
 """What each half of a layer has, weight and bias of the linear map, gain and shift of the norm; and what it leaves for
@@ -77,10 +78,10 @@ def _halves(layer: Layer) -> tuple[_Half, _Half] | None:
 
 def _is_special(module: torch.nn.Module) -> bool:
     """Whether calling the module does more, or less, than a training step of its plain form."""
-    if module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks:
+    if has_hooks(module):
         return True
     if isinstance(module, WeightedBatchNorm):
-        return not (module.training and module.relu and module.affine)
+        return not (module.training and module.relu and module.affine and module.bias is not None)
     return isinstance(module, torch.nn.Linear) and module.bias is None
 
 
@@ -93,10 +94,10 @@ class _Stack(torch.autograd.Function):
         rows, statistics, tape, given = [], [], [], _by(PARAMETERS, parameters)
         for level, factor, mean, eps in zip(levels, factors, means, epsilons, strict=True):
             x = torch.from_numpy(products.hear(x.numpy(), level.num_states, *_heard(level), factor, mean))
-            for half in eps:
+            for epsilon in eps:
                 weight, bias, gain, shift = next(given)
                 between = torch.addmm(bias, x, weight.t())
-                arrays = norm.forward(between.numpy(), level.weight.numpy(), gain.numpy(), shift.numpy(), half, True)
+                arrays = norm.forward(between.numpy(), level.weight.numpy(), gain.numpy(), shift.numpy(), epsilon, True)
                 out, centre, variance, scale, share = map(torch.from_numpy, arrays)
                 tape += [x, between, out, share, centre, scale]
                 statistics += [centre, variance]

@@ -27,8 +27,8 @@ class Layer:
     Args:
         conv: ``(x, edge_index, edge_attr) -> rows``, the part that looks at neighbours.
         update: ``(rows, batch, num_graphs) -> rows``, the part behind it.
-        message: The module that ``conv`` runs.
-        behind: The modules that ``update`` runs.
+        message: The module that ``conv`` runs, and does no more than run: engines that share call it in their own way.
+        behind: The modules, or functions, that ``update`` runs.
         split: Whether ``conv`` is only the gathering of a GIN layer, whose MLP is the first of ``behind``.
         in_order: Whether ``update`` is the modules of ``behind``, one after the other, and nothing else.
         own: Whether ``conv`` puts a node's own row behind what it hears, for an ``update`` that needs both.
@@ -37,7 +37,7 @@ class Layer:
     conv: Callable[[Tensor, Tensor, Tensor | None], Tensor]
     update: Callable[[Tensor, Tensor, int], Tensor]
     message: torch.nn.Module
-    behind: tuple[torch.nn.Module, ...]
+    behind: tuple[Callable[..., Tensor], ...]
     split: bool = False
     in_order: bool = False
     own: bool = False
@@ -135,11 +135,7 @@ class LayeredBasicGNN:
                 x = model.act(x)
             return model.dropout(x)
 
-        behind = (
-            (mlp,)
-            if last_is_bare
-            else (mlp, norm, model.dropout, *[model.act][: isinstance(model.act, torch.nn.Module)])
-        )
+        behind = (mlp,) if last_is_bare else (mlp, norm, model.dropout, *([] if model.act is None else [model.act]))
         return Layer(conv, update, module, behind, split)
 
     def _whole(self, module: torch.nn.Module) -> Callable[[Tensor, Tensor, Tensor | None], Tensor]:

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from dropgnn.engine.compiled import norm as compiled
+from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.errors import InvalidArgument
 
 
@@ -81,7 +83,7 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
             raise InvalidArgument("x", "must have more than one row where batch statistics are taken", got=given.rows)
         gain = x.new_ones(self.num_features) if self.weight is None else self.weight
         bias = x.new_zeros(self.num_features) if self.bias is None else self.bias
-        norm = _CompiledNorm if x.is_cpu and x.dtype in (torch.float32, torch.float64) else _TorchNorm
+        norm = _CompiledNorm if compiles(x) else _TorchNorm
         out, mean, variance = norm.apply(x, given.weight, gain, bias, self.eps, self.relu)
         self.update_running(mean, variance, given.rows)
         return out
@@ -93,6 +95,7 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
             return
         self.num_batches_tracked.add_(1)
         momentum = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
+        mean, variance = mean.to(self.running_mean.dtype), variance.to(self.running_var.dtype)
         self.running_mean.lerp_(mean, momentum)
         self.running_var.lerp_(variance * (rows / (rows - 1)), momentum)
 
@@ -111,26 +114,28 @@ class _TorchNorm(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
-        share = (weight / weight.sum()).to(x.dtype)
-        mean = share @ x
-        centred = x - mean
+        rows = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x  # sums need more digits than rows have
+        share = (weight / weight.sum()).to(rows.dtype)
+        mean = share @ rows
+        centred = rows - mean
         variance = share @ centred.square()
         scale = torch.rsqrt(variance + eps)
         unit = centred.mul_(scale)
         out = torch.addcmul(bias, unit, gain)
-        out = out.relu_() if relu else out
+        out = (out.relu_() if relu else out).to(x.dtype)
         ctx.relu = relu
         ctx.save_for_backward(unit, share, scale, gain, out)
         ctx.mark_non_differentiable(mean, variance)
         return out, mean, variance
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         unit, share, scale, gain, out = ctx.saved_tensors
-        gradient = gradients[0] * (out > 0) if ctx.relu else gradients[0]
+        gradient = (gradients[0] * (out > 0) if ctx.relu else gradients[0]).to(unit.dtype)
         total, along = gradient.sum(dim=0), (gradient * unit).sum(dim=0)
         to_x = (gradient - share.unsqueeze(1) * torch.addcmul(total, unit, along)).mul_(scale * gain)
-        return to_x, None, along, total, None, None
+        return to_x.to(out.dtype), None, along.to(gain.dtype), total.to(gain.dtype), None, None
 
 
 class _CompiledNorm(torch.autograd.Function):
@@ -149,6 +154,7 @@ class _CompiledNorm(torch.autograd.Function):
         return out, mean, variance
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         tensors = (gradients[0].contiguous(), *ctx.saved_tensors)
         arrays = (tensor.detach().numpy() for tensor in tensors)

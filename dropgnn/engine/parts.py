@@ -67,7 +67,10 @@ class Parts:
         graph, runs = self._graph(chosen), self._runs(chosen)
         with self._busy:
             levels, used = self._levels(chosen, graph, runs)
-        return SharedPlan(graph, runs, tuple(levels), self.plan.source[used], self.plan.edge_colour, self.plan.graph)
+        whole = self.plan
+        return SharedPlan(
+            graph, runs, tuple(levels), whole.source[used], whole.mode, whole.degrees, whole.edge_colour, whole.graph
+        )
 
     def _levels(self, chosen: Tensor, graph: Graph, runs: Runs) -> tuple[list[Level], Tensor]:
         """The levels of a batch, and the states of the dataset that are its states before the first layer."""

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.graph import Graph
+from dropgnn.runs.modes import Mode
 from dropgnn.runs.runs import Runs
 
 ABSENT = -1
@@ -100,6 +101,8 @@ class SharedPlan:
         runs: The runs it is a plan for.
         levels: States before the first layer and after each.
         source: For each state before the first layer the row of x it has, -1 for zeros.
+        mode: What dropping does in it.
+        degrees: Whether states know their degrees, as GCN needs it.
         edge_colour: A number for each distinct feature of an edge, or ``None`` where edges have none.
         origin: The graph whose rows and edges ``source``, ``edge`` and ``edge_colour`` are about, where it is not the batch
             but the dataset that the batch is a part of.
@@ -110,6 +113,8 @@ class SharedPlan:
     runs: Runs
     levels: tuple[Level, ...]
     source: Tensor
+    mode: Mode
+    degrees: bool = False
     edge_colour: Tensor | None = None
     origin: Graph | None = None
     kept: dict[str, Any] = field(default_factory=dict, repr=False)
@@ -119,6 +124,13 @@ class SharedPlan:
         """Rows per layer if nothing were shared and nothing removed."""
         return int(self.graph.nodes_per_graph @ self.runs.copies_per_graph)
 
+    def is_for(self, graph: Graph) -> bool:
+        """Whether this is the batch, bit by bit, with gradients wanted of the same tensors."""
+        pairs = [
+            (getattr(self.graph, name), getattr(graph, name)) for name in ("x", "edge_index", "edge_attr", "batch")
+        ]
+        return self.graph.num_graphs == graph.num_graphs and all(_same(*pair) for pair in pairs)
+
     @property
     def states(self) -> list[int]:
         return [level.num_states for level in self.levels]
@@ -127,3 +139,9 @@ class SharedPlan:
         shared = ", ".join(f"{states:,}" for states in self.states)
         saved = self.rows * len(self.levels) / max(sum(self.states), 1)
         return f"{self.rows:,} rows per layer; distinct, layer by layer: {shared} ({saved:.1f} times fewer)"
+
+
+def _same(a: Tensor | None, b: Tensor | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a.requires_grad == b.requires_grad and torch.equal(a, b)

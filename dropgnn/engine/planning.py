@@ -46,7 +46,7 @@ def make_plan(
     levels = [level]
     for _ in range(layers):
         levels.append(refine(levels[-1].pairs))
-    return SharedPlan(graph, runs, tuple(levels), source, refine.edges.alike)
+    return SharedPlan(graph, runs, tuple(levels), source, mode, degrees, refine.edges.alike)
 
 
 class _Refine:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from dropgnn.engine.compiled import products as compiled
+from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.plan import Level, Pairs
 from dropgnn.runs.runs import Runs
 
@@ -148,11 +149,6 @@ class _Pool(torch.autograd.Function):
 def _arrays(pairs: Pairs) -> tuple[Any, ...]:
     tensors = (pairs.base, pairs.ptr, pairs.node, pairs.label, pairs.share, pairs.rest)
     return tuple(tensor.numpy() for tensor in tensors)
-
-
-def compiles(x: Tensor) -> bool:
-    """Whether compiled loops can take these rows."""
-    return x.is_cpu and x.dtype in (torch.float32, torch.float64)
 
 
 def _sum(x: Tensor, row: Tensor, rows: int) -> Tensor:

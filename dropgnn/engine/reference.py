@@ -51,6 +51,8 @@ def _layer_by_layer(layered: Layered, seen: list[Perturbed], runs: Runs) -> list
     sizes = [perturbed.graph.num_nodes for perturbed in seen]
     copy = torch.repeat_interleave(torch.arange(len(seen)), torch.tensor(sizes)).to(runs.weight.device)
     weights = None if runs.equally_weighted else RowWeights(runs.weight[copy], copy.numel())
+    if (entry := layered.entry()) is not None:
+        _refuse_batch_statistics(entry)
     xs = [[enter(layered, perturbed.graph.x, perturbed.silenced)] for perturbed in seen]
     for layer in layered.layers():
         if not layer.split:

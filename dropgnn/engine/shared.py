@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 
 import torch
@@ -49,9 +50,19 @@ def plan_shared(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, 
     layered = as_layered(encoder)
     if reason is not None or layered is None:
         raise Unsupported(f"engine 'shared' would not be exact: {reason}; use engine='batched'")
-    layers = layered.layers()
-    degrees = any(isinstance(layer.message, GCNConv) for layer in layers)
-    return make_plan(graph, runs, mode, len(layers), degrees=degrees)
+    return make_plan(graph, runs, mode, len(layered.layers()), degrees=_looks_at_degrees(layered))
+
+
+def fits(plan: SharedPlan, encoder: torch.nn.Module, mode: Mode) -> bool:
+    """Whether a plan is one for this encoder and mode."""
+    layered = as_layered(encoder)
+    if layered is None or type(plan.mode) is not type(mode) or len(plan.levels) != len(layered.layers()) + 1:
+        return False
+    return plan.degrees or not _looks_at_degrees(layered)
+
+
+def _looks_at_degrees(layered: Layered) -> bool:
+    return any(isinstance(layer.message, GCNConv) for layer in layered.layers())
 
 
 def execute(layered: Layered, graph: Graph, plan: SharedPlan) -> list[Tensor]:
@@ -153,16 +164,12 @@ def _hear_gat(conv: GATConv, x: Tensor, below: Level, level: Level, graph: Graph
             edge_attr = edge_attr[keep]
             edge_attr = torch.cat([edge_attr, _loop_features(conv, edge_attr, edge_index[1], level.num_states)])
         edge_index = torch.cat([edge_index, torch.stack([own, states])], dim=1)
-    looped, conv.add_self_loops = conv.add_self_loops, False
-    try:
-        return conv((x, x[own]), edge_index, edge_attr=edge_attr, size=(x.size(0), level.num_states))
-    finally:
-        conv.add_self_loops = looped
+    bare = copy.copy(conv)  # the same weights; the layer itself may be in use elsewhere
+    bare.add_self_loops = False
+    return bare((x, x[own]), edge_index, edge_attr=edge_attr, size=(x.size(0), level.num_states))
 
 
 def _loop_features(conv: GATConv, edge_attr: Tensor, receiver: Tensor, number: int) -> Tensor:
-    if conv.fill_value != "mean":
-        raise Unsupported(f"GATConv(fill_value={conv.fill_value!r}) is shared for 'mean' only; use engine='batched'")
     total = edge_attr.new_zeros(number, edge_attr.size(1)).index_add(0, receiver, edge_attr)
     return total / torch.bincount(receiver, minlength=number).clamp(min=1).unsqueeze(1)
 

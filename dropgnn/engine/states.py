@@ -8,11 +8,13 @@ from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
+from torch.nn.modules.dropout import _DropoutNd
 
 from dropgnn.engine.copies import expand
 from dropgnn.engine.embedded import Embedded, Rows, Transform, maxima
 from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
+from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.plan import Pairs, SharedPlan
 from dropgnn.engine.products import assignment, average, pool
 from dropgnn.graph import offsets
@@ -61,6 +63,8 @@ class States(Embedded):
         return average([ones], self._pairs([-1]), self.plan.runs).squeeze(1)
 
     def predict_rows(self, head: torch.nn.Module) -> tuple[Tensor, Tensor, Tensor]:
+        if not is_row_by_row(head):
+            return self.expanded().predict_rows(head)
         owner, state, weight = self._assignment()
         return predict(head, self.rows())[state], owner, weight
 
@@ -86,10 +90,11 @@ class States(Embedded):
         ancestor = torch.arange(levels[-1].num_rows, device=self.xs[-1].device)
         found = [self.xs[-1]]
         for below, level, x in zip(reversed(levels[:-1]), reversed(levels[1:]), reversed(self.xs[:-1]), strict=True):
-            zeros = (
-                below.num_states if below.silent else int(self.plan.source.argmin())
-            )  # a row of zeros is one below, too
-            ancestor = torch.cat([level.own, level.own.new_tensor([zeros])])[ancestor]
+            own = level.own
+            if level.silent:  # a row of zeros is one below, too
+                zeros = below.num_states if below.silent else int(self.plan.source.argmin())
+                own = torch.cat([own, own.new_tensor([zeros])])
+            ancestor = own[ancestor]
             found.append(x[ancestor])
         return self.layered.combine(found[::-1])
 
@@ -107,3 +112,9 @@ class States(Embedded):
 
     def _assignment(self) -> tuple[Tensor, Tensor, Tensor]:
         return assignment(self.plan.levels[-1].pairs, self.plan.runs)
+
+
+def is_row_by_row(head: torch.nn.Module) -> bool:
+    """Whether a head may see one row per state: no batch statistics, nothing random."""
+    random = any(isinstance(child, _DropoutNd) and child.training and child.p > 0 for child in head.modules())
+    return not random and not takes_batch_statistics(head)

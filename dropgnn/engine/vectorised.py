@@ -105,12 +105,14 @@ def weigh(
     total = copy_weight.new_zeros(graphs).index_add(0, graph_of_copy, copy_weight) if graphs else copy_weight[:0]
     number = torch.bincount(graph_of_copy, minlength=graphs)
     left = number[graph_of_node] - torch.bincount(node, minlength=base.numel())
-    rest = total[graph_of_node].index_add(0, node, -copy_weight[copy]) * (left > 0)
+    counting = torch.bincount(graph_of_copy[copy_weight > 0], minlength=graphs)[graph_of_node]
+    counting = counting.index_add(0, node, -(copy_weight[copy] > 0).long())
+    rest = total[graph_of_node].index_add(0, node, -copy_weight[copy]) * (counting > 0)
     weight = rest.new_zeros(states).index_add(0, label[there], copy_weight[copy[there]]).index_add(0, base, rest)
     count = left.new_zeros(states).index_add(0, label[there], left.new_ones(int(there.sum()))).index_add(0, base, left)
     if not share_ptr.numel():
         return weight, count, rest[:0], rest
-    owner = torch.repeat_interleave(share_ptr.diff())
+    owner = _copies(share_ptr)
     found, at = _find(owner * copy_weight.numel() + share_copy, node.long() * copy_weight.numel() + copy)
     share = torch.where(found, share_weight[at], torch.zeros_like(share_weight[at])) if found.numel() else rest[:0]
     left = share_ptr.diff().long().index_add(0, node, -found.long())
@@ -155,7 +157,7 @@ def cut_states(
 
 def _copies(ptr: Tensor) -> Tensor:
     """The copy of each listed pair."""
-    return torch.repeat_interleave(ptr.diff())
+    return torch.repeat_interleave(ptr.diff()).long()  # keys of pairs do not fit into 32 bits
 
 
 def _keys(ptr: Tensor, item: Tensor, number: int) -> Tensor:

@@ -9,11 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
-
 from dropgnn.data.brec import BrecPair, load_brec
+from dropgnn.data.pairs import structure_of
 from dropgnn.theory.distinguish import distinguish
-from dropgnn.theory.views import Structure
 
 EXPERIMENT = "brec-certificate"
 
@@ -40,11 +38,6 @@ def run(
         "proved": verdict.proved,
         "seconds": time.perf_counter() - started,
     }
-
-
-def structure_of(graph: nx.Graph) -> Structure:
-    numbers = {node: number for number, node in enumerate(graph)}
-    return Structure.undirected([(numbers[a], numbers[b]) for a, b in graph.edges()], len(numbers))
 
 
 @cache

@@ -16,7 +16,7 @@ from dropgnn.engine.heads import predict, takes_batch
 from dropgnn.engine.layers import as_layered
 from dropgnn.engine.norm import takes_batch_statistics, weigh_norms
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.engine.shared import plan_shared
+from dropgnn.engine.shared import fits, plan_shared
 from dropgnn.engine.whole import check_wrappable
 from dropgnn.errors import InvalidArgument, NotShared, Unsupported, whole_number
 from dropgnn.graph import Graph
@@ -239,15 +239,22 @@ class DropGNN(torch.nn.Module):
             Unsupported: Where equal rows cannot be shared.
         """
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
+        return self.plan_runs(graph, self.draw(graph, generator=generator))
+
+    def plan_runs(self, graph: Graph, runs: Runs) -> SharedPlan:
+        """Plan the shared execution of runs that are there already."""
         check_inputs(self.encoder, graph, pooled=self.pooled)
-        runs = self.draw(graph, generator=generator)
         return plan_shared(self.encoder, self.mode, graph, runs, pooled=self.pooled)
 
     def _check_plan(self, plan: SharedPlan, runs: Runs | None, graph: Graph) -> None:
         check_kind("plan", plan, SharedPlan, "made by model.plan(...)")
-        same = torch.equal(plan.graph.edge_index, graph.edge_index) and torch.equal(plan.graph.x, graph.x)
-        if not same or plan.graph.x.requires_grad != graph.x.requires_grad:
+        if not plan.is_for(graph):
             raise InvalidArgument("plan", "must be for this very batch", got="one for other features or edges")
+        reason = why_not(self.encoder, self.mode, pooled=self.pooled)
+        if reason is not None:
+            raise Unsupported(f"a plan is for engine 'shared', which would not be exact now: {reason}; leave it out")
+        if not fits(plan, self.encoder, self.mode):
+            raise InvalidArgument("plan", "must be made by this model", got="one for another mode or other layers")
         if runs is not None:
             raise InvalidArgument("runs", "must not be given with a plan, which has its own", got=repr(runs))
         if self.chunk is not None or self._engine() != "shared":

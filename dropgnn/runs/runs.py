@@ -108,6 +108,13 @@ class Runs:
         copy, item = self.dropped
         if item.numel() and bool(((item < 0) | (item >= self.items_per_graph[self.graph[copy]])).any()):
             raise InvalidArgument("dropped", f"must name {self.items} of their graph", got=item.tolist()[:10])
+        key = copy * (int(self.items_per_graph.max()) + 1 if self.num_graphs else 1) + item
+        if bool((key.diff() <= 0).any()) or bool((self.graph.diff() < 0).any()):
+            raise InvalidArgument(
+                "dropped",
+                "must be sorted by copy, then by item, each once, and copies by graph",
+                got=self.dropped.t().tolist()[:10],
+            )
         if self.weight.shape != self.graph.shape or not bool((self.weight >= 0).all()):
             raise InvalidArgument(
                 "weight", f"must be {self.num_copies} non-negative numbers", got=self.weight.tolist()[:10]

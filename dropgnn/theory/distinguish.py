@@ -138,7 +138,9 @@ def distinguish(
         if sum(dropouts.pairs for both in tried for dropouts in both) > MOST_PAIRS:
             proved = False
         elif not _agree_exactly(tried, nodes, depth, mode):
-            raise DropGNNError("two different views share a 64-bit word, which should never happen; please report the pair")
+            raise DropGNNError(
+                "two different views share a 64-bit word, which should never happen; please report the pair"
+            )
     return Verdict(None, max_k, subsets, depth, mode, p, None, proved)
 
 

@@ -32,7 +32,8 @@ def representatives(structure: Structure, k: int, *, budget: int = BUDGET) -> tu
             if len(longer) > budget:
                 raise InvalidArgument(
                     "k", f"must keep the number of dropped sets within the budget of {budget:,}",
-                    got=f"k={k} with {structure.num_nodes:,} nodes, symmetry taken into account", hint="reduce k, or raise budget=",
+                    got=f"k={k} with {structure.num_nodes:,} nodes, symmetry taken into account",
+                    hint="reduce k, or raise budget=",
                 )  # fmt: skip
         chosen = longer
     sets = np.array(list(chosen), np.int32).reshape(len(chosen), k)

@@ -32,15 +32,16 @@ def ahead(
     ...     print(list(arguments), model(*inputs(batch), **arguments).shape)
     ['plan'] torch.Size([60, 9])
     """
-    plans = model.can_plan
+    # What is drawn must not depend on whether the model happens to be evaluated while the thread is at work.
+    plans, sampler = model.can_plan, model.current_sampler
 
     def work(batch: Data) -> dict[str, Any]:
         x, edge_index, edge_attr, of_node, number = inputs(batch)
-        if plans:
-            return {"plan": model.plan(x, edge_index, edge_attr, of_node, number, generator=generator)}
-        return {"runs": model.draw(Graph.of(x, edge_index, edge_attr, of_node, number), generator=generator)}
+        graph = Graph.of(x, edge_index, edge_attr, of_node, number)
+        runs = sampler(graph, items=model.mode.items, generator=model.generator if generator is None else generator)
+        return {"plan": model.plan_runs(graph, runs)} if plans else {"runs": runs}
 
-    with ThreadPoolExecutor(1, initializer=lambda: torch.set_num_threads(1)) as pool:
+    with ThreadPoolExecutor(1) as pool:
         waiting: tuple[Data, Future[dict[str, Any]]] | None = None
         for batch in batches:
             coming = (batch, pool.submit(work, batch))

@@ -38,7 +38,7 @@ class PlannedBatches:
     """
 
     def __init__(self, model: DropGNN, graphs: Sequence[Data]) -> None:
-        self.model, self.graphs = model, graphs
+        self.model, self.graphs, self.training = model, graphs, model.training
         self._parts = None if model.current_sampler.random or not model.can_plan else self._plan()
 
     def _plan(self) -> Parts | None:
@@ -51,6 +51,11 @@ class PlannedBatches:
         self, choices: Iterable[Sequence[int]], *, generator: torch.Generator | None = None
     ) -> Iterator[tuple[Data, dict[str, Any]]]:
         """For each choice of graphs the batch, and the arguments for ``model``."""
+        if self.model.training != self.training:
+            now, then = (("training" if mode else "evaluation") for mode in (self.model.training, self.training))
+            raise Unsupported(
+                f"these batches were planned for {then}, and the model is in {now} mode; make others for that"
+            )
         if self._parts is None:
             yield from ahead(self.model, map(self._batch, choices), generator=generator)
             return

@@ -10,8 +10,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from dropgnn.data.pairs import structure_of
 from dropgnn.errors import DropGNNError, InvalidArgument
-from dropgnn.experiments.brec_certificate import structure_of
 from dropgnn.theory import distinguish as module
 from dropgnn.theory.distinguish import distinguish
 from dropgnn.theory.views import Structure, dropped_sets, exact_labels, view_words

@@ -183,24 +183,27 @@ def weigh(
     """How much every state counts: the weight of its pairs, and how many there are. And for every node how much the
     copies count that do not list it; with shares (``share_ptr`` not empty), also how much each pair counts."""
     graphs, local = np.int64(graph_of_node[-1]) + 1 if graph_of_node.size else 0, share_ptr.size > 0
-    weight_of_graph, copies_of_graph = np.zeros(graphs, np.float64), np.zeros(graphs, np.int64)
+    weight_of_graph, copies_of_graph = np.zeros(graphs, np.float64), np.zeros((graphs, 2), np.int64)
     for copy in range(graph_of_copy.size):
         if graph_of_copy[copy] < graphs:
             weight_of_graph[graph_of_copy[copy]] += copy_weight[copy]
-            copies_of_graph[graph_of_copy[copy]] += 1
+            copies_of_graph[graph_of_copy[copy], 0] += 1
+            copies_of_graph[graph_of_copy[copy], 1] += copy_weight[copy] > 0
     weight, count = np.zeros(states, np.float64), np.zeros(states, np.int64)
-    rest, left = np.empty(base.size, np.float64), np.empty(base.size, np.int64)
+    rest, left, counting = np.empty(base.size, np.float64), np.empty(base.size, np.int64), np.empty(base.size, np.int64)
     for here in range(base.size):
-        rest[here], left[here] = weight_of_graph[graph_of_node[here]], copies_of_graph[graph_of_node[here]]
+        rest[here] = weight_of_graph[graph_of_node[here]]
+        left[here], counting[here] = copies_of_graph[graph_of_node[here]]
     for copy in range(ptr.size - 1):
         for pair in range(ptr[copy], ptr[copy + 1]):
             rest[node[pair]] -= copy_weight[copy]
             left[node[pair]] -= 1
+            counting[node[pair]] -= copy_weight[copy] > 0
             if label[pair] >= 0:
                 weight[label[pair]] += copy_weight[copy]
                 count[label[pair]] += 1
     for here in range(base.size):
-        rest[here] = rest[here] if left[here] > 0 else 0.0
+        rest[here] = rest[here] if counting[here] > 0 else 0.0  # nothing is left but rounding
         if left[here] > 0:
             weight[base[here]] += rest[here]
             count[base[here]] += left[here]

@@ -19,3 +19,8 @@ def on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(map(torch.from_numpy, found)) if isinstance(found, tuple) else torch.from_numpy(found)
 
     return call
+
+
+def compiles(x: Tensor) -> bool:
+    """Whether compiled loops can take these rows: on the CPU, in single or double precision, and to stay so."""
+    return x.is_cpu and x.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")

@@ -1,0 +1,90 @@
+"""``dropgnn brec``: the 400 pairs of BREC, by proof and by training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from dropgnn.experiments.store import Store
+
+commands = typer.Typer(help="BREC: 400 pairs of graphs that 1-WL cannot tell apart.", no_args_is_help=True)
+
+Data = Annotated[Path | None, typer.Option(help="Folder with BREC; else DROPGNN_DATA, else the cache.")]
+Work = Annotated[Path, typer.Option(help="Where finished pairs are kept; run again to go on.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes to use, one thread each.")]
+
+
+@commands.command("certificate")
+def certificate(
+    max_k: Annotated[int, typer.Option(min=0, help="Try dropouts of up to so many nodes.")] = 4,
+    data: Data = None,
+    work: Work = Path("runs"),
+    jobs: Jobs = 2,
+    output: Annotated[Path | None, typer.Option(help="Write all verdicts into this file (.json).")] = None,
+) -> None:
+    """For each pair the smallest number of dropped nodes that separates it, proved without training."""
+    from functools import partial
+
+    from dropgnn.data.brec import load_brec
+    from dropgnn.experiments import brec_certificate as experiment
+    from dropgnn.experiments.store import Store
+    from dropgnn.report.brec import certificate_table, save
+
+    load_brec(data)  # says now what is missing
+    trials = [experiment.Certificate(number, max_k) for number in range(400)]
+    store = Store(work, experiment.EXPERIMENT)
+    found = _run(partial(experiment.run, data=data), trials, store, jobs)
+    Console().print(certificate_table(found, max_k))
+    if output is not None:
+        save(output, {"max_k": max_k, "pairs": found})
+
+
+@commands.command("train")
+def train(
+    method: Annotated[str, typer.Argument(help="gin, random-50, random-100, exhaustive-1 or exhaustive-2.")],
+    layers: Annotated[int, typer.Option(min=1, help="Layers of GIN.")] = 8,
+    epochs: Annotated[int, typer.Option(min=1, help="Steps of contrastive training.")] = 20,
+    seed: Annotated[int, typer.Option(help="For weights, relabelling and runs.")] = 0,
+    data: Data = None,
+    work: Work = Path("runs"),
+    jobs: Jobs = 2,
+    output: Annotated[Path | None, typer.Option(help="Write all results into this file (.json).")] = None,
+) -> None:
+    """BREC's own protocol: a fresh model per pair, contrastive training, Hotelling's test, a reliability check."""
+    from functools import partial
+
+    from dropgnn.data.brec import load_brec
+    from dropgnn.experiments import brec_trained as experiment
+    from dropgnn.experiments.store import Store
+    from dropgnn.report.brec import save, trained_table
+
+    load_brec(data)
+    experiment.METHODS[method]  # an unknown name is an error now
+    trials = [experiment.Trained(number, method, seed, epochs, layers) for number in range(400)]
+    store = Store(work, experiment.EXPERIMENT)
+    found = _run(partial(experiment.run, data=data), trials, store, jobs)
+    Console().print(trained_table(found, method))
+    if output is not None:
+        save(output, {"method": method, "layers": layers, "epochs": epochs, "seed": seed, "pairs": found})
+
+
+def _run(work: Any, trials: Sequence[Any], store: Store, jobs: int) -> list[dict[str, Any]]:
+    """All trials, those done already included, with a progress bar."""
+    from dropgnn.experiments.store import run_missing
+    from dropgnn.training.parallel import Finished
+
+    done = sum(store.get(trial) is not None for trial in trials)
+    columns = (TextColumn("pairs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("pairs", total=len(trials), completed=done)
+        for news in run_missing(work, trials, store, jobs=jobs):
+            if isinstance(news, Finished):
+                progress.advance(bar)
+    results = [store.get(trial) for trial in trials]
+    return [{"pair": number, **result} for number, result in enumerate(results) if result is not None]

@@ -1,0 +1,231 @@
+"""What must not be shared is not, whatever it looks like; and what is shared beside the layers is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+import torch_geometric.nn as pyg
+from torch import Tensor
+
+from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Graph, Runs, Unsupported
+from dropgnn.data.synthetic import task
+from dropgnn.engine import vectorised
+from dropgnn.engine.allowed import why_not
+from dropgnn.engine.layers import Layer
+from dropgnn.engine.planning import make_plan
+from dropgnn.nn import Encoder, LayerReadout, Pooled
+from dropgnn.runs.modes import MODES
+from dropgnn.testing import assert_engines_agree
+from dropgnn.training.ahead import ahead
+from dropgnn.training.batches import PlannedBatches
+from tests.conftest import awkward_batch, generator
+
+RUNS = Bernoulli(0.3, r=4)
+
+
+class Own(Encoder):
+    """One convolution, called as given, and what else an encoder may have."""
+
+    def __init__(
+        self,
+        conv: torch.nn.Module,
+        call: Callable[..., Tensor] | None = None,
+        *,
+        edge_dim: int | None = None,
+        entry: torch.nn.Module | None = None,
+        behind: torch.nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.edge_dim = 3, 3, edge_dim
+        self.conv, self.before, self.last = conv, entry, behind
+        self.call = call or (lambda conv, x, edge_index, edge_attr: conv(x, edge_index))
+
+    def entry(self) -> torch.nn.Module | None:
+        return self.before
+
+    def layers(self) -> list[Layer]:
+        def conv(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
+            return self.call(self.conv, x, edge_index, edge_attr)
+
+        return [Layer(conv, lambda x, batch, num_graphs: x.tanh(), self.conv, ())]
+
+    def combine(self, xs: Sequence[Tensor]) -> Tensor:
+        return xs[-1] if self.last is None else self.last(xs[-1])
+
+
+def hooked() -> torch.nn.Module:
+    gcn = pyg.GCN(3, 4, 2)
+    gcn.convs[0].register_forward_hook(lambda module, given, out: 2 * out)
+    return gcn
+
+
+def propagating() -> torch.nn.Module:
+    gin = GIN(3, 4, 2)
+    gin.convs[0].register_propagate_forward_hook(lambda module, given, out: 2 * out)
+    return gin
+
+
+REFUSED: dict[str, tuple[Callable[[], torch.nn.Module], str]] = {
+    "no loops": (lambda: pyg.GCN(3, 4, 2, add_self_loops=False), "normalises without loops"),
+    "mean of GCN": (lambda: pyg.GCN(3, 4, 2, aggr="mean"), "GCNConv aggregates by 'mean'"),
+    "whole GIN": (lambda: Own(pyg.GINConv(torch.nn.Linear(3, 3))), "GINConv is called as a whole"),
+    "edge weights": (
+        lambda: Own(pyg.GraphConv(3, 3), lambda conv, x, e, a: conv(x, e, a.squeeze(1)), edge_dim=1),
+        "GraphConv may use edge features as weights",
+    ),
+    "norm behind": (
+        lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.BatchNorm1d(3)),
+        "behind the last layer takes batch statistics",
+    ),
+    "dropout behind": (
+        lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.Dropout(0.5)),
+        "features are dropped at random",
+    ),
+    "norm before": (
+        lambda: Own(pyg.GraphConv(3, 3), entry=torch.nn.BatchNorm1d(3)),
+        "before the first layer takes batch statistics",
+    ),
+    "single element": (
+        lambda: pyg.GraphSAGE(3, 4, 2, norm="batch_norm", norm_kwargs={"allow_single_element": True}),
+        "counts rows",
+    ),
+    "hook": (hooked, "GCNConv has hooks"),
+    "propagate hook": (propagating, "GINConv has hooks"),
+    "function": (lambda: pyg.GCN(3, 4, 2, act=lambda x: torch.dropout(x, 0.5, True)), "not known to treat rows one by one"),
+    "loops filled": (lambda: pyg.GAT(3, 4, 2, edge_dim=2, fill_value="add"), "fills the features of loops"),
+    "network": (lambda: Own(pyg.NNConv(3, 3, lambda a: a @ torch.ones(2, 9), aggr="add"), edge_dim=2), "the function"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    encoder, reason = REFUSED[name]
+    found = why_not(encoder(), MODES["zero"](), pooled=False)
+    assert found is not None
+    assert reason in found
+
+
+def test_a_known_function_as_activation_is_shared() -> None:
+    assert why_not(pyg.GCN(3, 4, 2, act=torch.tanh), MODES["zero"](), pooled=False) is None
+
+
+@pytest.mark.parametrize("mode", ["zero", "remove"])
+@pytest.mark.parametrize("aggregator", ["mean", "sum", "max"])
+def test_copies_of_no_weight(mode: str, aggregator: str) -> None:
+    """A copy that does not count must not come back as rounding."""
+    x, edges = torch.eye(2, 3, dtype=torch.float64), torch.tensor([[0, 1], [1, 0]])
+    runs = Runs.of([[(0,), (0,), (0,), ()]], [2], weight=[[0.1, 0.3, 0.6, 0.0]])
+    model = DropGNN(pyg.GraphSAGE(3, 4, 2), RUNS, mode, aggregator).double()
+    found = []
+    for model.engine in ("reference", "shared"):
+        found.append(model(x, edges, runs=runs))
+    torch.testing.assert_close(*found, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("level", ["node", "graph"])
+def test_an_auxiliary_head_that_looks_at_all_rows(level: str) -> None:
+    torch.manual_seed(0)
+    gin = GIN(3, 4, 2)
+    aux: torch.nn.Module = torch.nn.Sequential(torch.nn.Linear(11, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 2))
+    head: torch.nn.Module = torch.nn.Linear(11, 2)
+    if level == "graph":
+        aux, head = Pooled(aux), Pooled(head)
+    model = DropGNN(gin, RUNS, head=head, auxiliary=aux).double()
+    assert_engines_agree(model, awkward_batch(), generator=generator(), inputs=False)
+
+
+class Doubled(Pooled):
+    def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        return 2 * super().forward(x, batch, num_graphs)
+
+
+def test_heads_of_ones_own_are_called() -> None:
+    gin = GIN(3, 4, 2)
+    model = DropGNN(gin, RUNS, head=Pooled(torch.nn.Linear(11, 2)), auxiliary=Doubled(torch.nn.Linear(11, 2))).double()
+    assert_engines_agree(model, awkward_batch(), generator=generator(), inputs=False)
+
+
+def test_gradients_of_gradients_are_refused() -> None:
+    graph = awkward_batch()
+    x = graph.x.clone().requires_grad_()
+    model = DropGNN(pyg.GraphSAGE(3, 4, 2, norm="batch_norm"), RUNS, engine="shared", generator=generator()).double()
+    out = model(x, graph.edge_index, batch=graph.batch).square().sum()
+    (gradient,) = torch.autograd.grad(out, x, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+def test_a_plan_of_another_model_is_refused() -> None:
+    graph = awkward_batch(edge_dim=2)
+    given = (graph.x, graph.edge_index, graph.edge_attr, graph.batch)
+    gine = GINE(3, 4, 2, edge_dim=2)
+    plan = DropGNN(gine, RUNS, generator=generator()).double().plan(*given)
+    with pytest.raises(ValueError, match="'plan' must be made by this model"):
+        DropGNN(gine, RUNS, "remove").double()(*given, plan=plan)
+    with pytest.raises(ValueError, match="'plan' must be made by this model"):
+        DropGNN(GINE(3, 4, 3, edge_dim=2), RUNS).double()(*given, plan=plan)
+    with pytest.raises(ValueError, match="'plan' must be for this very batch"):
+        DropGNN(gine, RUNS).double()(graph.x, graph.edge_index, 2 * graph.edge_attr, graph.batch, plan=plan)
+    wanted = graph.edge_attr.clone().requires_grad_()
+    with pytest.raises(ValueError, match="'plan' must be for this very batch"):
+        DropGNN(gine, RUNS).double()(graph.x, graph.edge_index, wanted, graph.batch, plan=plan)
+    plain = awkward_batch()
+    without = (
+        DropGNN(GIN(3, 4, 2), RUNS, generator=generator()).double().plan(plain.x, plain.edge_index, batch=plain.batch)
+    )
+    with pytest.raises(ValueError, match="'plan' must be made by this model"):
+        DropGNN(pyg.GCN(3, 4, 2), RUNS).double()(plain.x, plain.edge_index, batch=plain.batch, plan=without)
+
+
+def test_a_plan_does_not_get_around_the_list() -> None:
+    graph = awkward_batch()
+    model = DropGNN(pyg.GCN(3, 4, 2, dropout=0.5), Exhaustive(0.2, k=1), engine="shared").double().eval()
+    plan = model.plan(graph.x, graph.edge_index, batch=graph.batch)
+    model(graph.x, graph.edge_index, batch=graph.batch, plan=plan)
+    with pytest.raises(Unsupported, match="would not be exact now: features are dropped at random"):
+        model.train()(graph.x, graph.edge_index, batch=graph.batch, plan=plan)
+
+
+def four_cycles() -> list[Any]:
+    graphs = list(task("four_cycles", 0).graphs)[:6]
+    for graph in graphs:
+        graph.edge_attr = None
+    return graphs
+
+
+def test_evaluating_between_steps_does_not_change_the_draw() -> None:
+    model = DropGNN(GIN(1, 4, 2), Bernoulli(0.1, r=4), eval_sampler=Bernoulli(0.1, r=9)).train()
+    batches = [task("four_cycles", seed).batch() for seed in range(4)]
+    for batch in batches:
+        batch.edge_attr = None
+    for _, arguments in ahead(model, batches, generator=generator()):
+        model.eval()
+        assert set(arguments["plan"].runs.copies_per_graph.tolist()) == {4}
+        model.train()
+    planned = PlannedBatches(model, four_cycles())
+    model.eval()
+    with pytest.raises(Unsupported, match="planned for training, and the model is in evaluation mode"):
+        list(planned([[0]]))
+
+
+def test_mixed_precision_runs() -> None:
+    graph = awkward_batch()
+    for encoder in (GIN(3, 4, 2), pyg.GCN(3, 4, 2, norm="batch_norm")):
+        aux = Pooled(LayerReadout(encoder.channels, 2) if isinstance(encoder, GIN) else torch.nn.Linear(4, 2))
+        model = DropGNN(encoder, RUNS, auxiliary=aux, head=aux, engine="shared", generator=generator())
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            out = model(graph.x.float(), graph.edge_index, batch=graph.batch, return_outcome=True)
+            out.prediction.float().sum().backward()
+        assert bool(torch.isfinite(out.prediction).all())
+
+
+def test_keys_of_pairs_need_more_than_32_bits() -> None:
+    nodes = 50_000
+    ring = torch.arange(nodes)
+    edges = torch.stack([torch.cat([ring, ring.roll(1)]), torch.cat([ring.roll(1), ring])])
+    graph = Graph.of(torch.ones(nodes, 1), edges)
+    plan = make_plan(graph, Exhaustive(0.1, k=1)(graph), MODES["zero"](), 1, loops=vectorised)
+    assert plan.states == [2, 3]  # a node, the dropped one, one that hears it: zeros, and two that hear
