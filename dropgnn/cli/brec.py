@@ -48,8 +48,8 @@ def certificate(
 @commands.command("train")
 def train(
     method: Annotated[str, typer.Argument(help="gin, random-50, random-100, exhaustive-1 or exhaustive-2.")],
-    layers: Annotated[int, typer.Option(min=1, help="Layers of GIN.")] = 8,
-    epochs: Annotated[int, typer.Option(min=1, help="Steps of contrastive training.")] = 20,
+    layers: Annotated[int, typer.Option(min=1, help="Layers of GIN.")] = 16,
+    epochs: Annotated[int, typer.Option(min=1, help="Steps of contrastive training.")] = 5,
     seed: Annotated[int, typer.Option(help="For weights, relabelling and runs.")] = 0,
     data: Data = None,
     work: Work = Path("runs"),

@@ -20,9 +20,10 @@ import torch
 from scipy.stats import f as f_distribution
 from torch import Tensor
 from torch_geometric.data import Batch, Data
+from torch_geometric.nn import global_mean_pool
 
 from dropgnn.data.brec import RELABELLED, BrecPair, load_brec
-from dropgnn.nn import GIN, DropGNN, Pooled, WeightedBatchNorm
+from dropgnn.nn import GIN, DropGNN
 from dropgnn.registry import Registry
 from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler
 from dropgnn.theory.enumerate import count_dropouts
@@ -34,6 +35,9 @@ WIDTH = 16
 RIDGE = 1e-7
 """Added to the covariance: an exactly invariant model has none, and a pseudo-inverse would turn its proof into a zero."""
 
+SMALLEST = 1e-7
+"""Differences between pooled graphs below this are not made larger: far above rounding, in double precision."""
+
 MOST_ROWS = 600_000
 """Dropouts of two nodes are enumerated where all copies of a graph have no more nodes than this, else of one node."""
 
@@ -43,8 +47,9 @@ METHODS = Registry[Callable[[int], Sampler]](
         "gin": lambda nodes: Exhaustive(0.0, k=0),
         "random-50": lambda nodes: Bernoulli(1 / nodes, 50),
         "random-100": lambda nodes: Bernoulli(1 / nodes, 100),
-        "exhaustive-1": lambda nodes: Exhaustive(1 / nodes, k=1),
-        "exhaustive-2": lambda nodes: Exhaustive(1 / nodes, k=largest_k(nodes)),
+        # With p = 1/2 all dropped sets of a graph count alike.
+        "exhaustive-1": lambda nodes: Exhaustive(0.5, k=1),
+        "exhaustive-2": lambda nodes: Exhaustive(0.5, k=largest_k(nodes)),
     },
 )
 
@@ -56,9 +61,28 @@ class Trained:
     pair: int
     method: str
     seed: int = 0
-    epochs: int = 20
-    layers: int = 8
-    hidden: int = 16
+    epochs: int = 5
+    layers: int = 16
+    hidden: int = 64
+
+
+class ProfileHead(torch.nn.Module):
+    """What a node saw over all runs becomes a feature before nodes are added up: between two means it would be lost.
+
+    Norms bring differences to size that are small in a mean over many copies.
+    """
+
+    def __init__(self, in_channels: int, hidden: int = 64) -> None:
+        super().__init__()
+        self.of_node = _normed(in_channels, hidden, torch.nn.Tanh())
+        self.of_graph = _normed(hidden, WIDTH)
+
+    def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        return self.of_graph(global_mean_pool(self.of_node(x), batch, num_graphs))
+
+
+def _normed(width: int, out: int, *behind: torch.nn.Module) -> torch.nn.Sequential:
+    return torch.nn.Sequential(torch.nn.BatchNorm1d(width, eps=SMALLEST**2), torch.nn.Linear(width, out), *behind)
 
 
 def threshold(copies: int = RELABELLED, width: int = WIDTH) -> float:
@@ -109,13 +133,12 @@ def run(
 
 
 def build(trial: Trained, nodes: int) -> DropGNN:
-    """GIN around dropouts, sum pooling, a small network to 16 numbers; in double precision."""
+    """GIN with dropouts and a head that gives 16 numbers; in double precision."""
     with seeded_weights(trial.seed):
         gin = GIN(1, trial.hidden, trial.layers)
-        head = torch.nn.Sequential(torch.nn.Linear(gin.out_channels, 64), torch.nn.Tanh(), torch.nn.Linear(64, WIDTH))
-        model = DropGNN(gin, METHODS[trial.method](nodes), head=Pooled(head, pool="mean")).double()
+        model = DropGNN(gin, METHODS[trial.method](nodes), head=ProfileHead(gin.out_channels)).double()
     for module in model.modules():
-        if isinstance(module, WeightedBatchNorm):
+        if isinstance(module, torch.nn.BatchNorm1d):
             module.momentum = 1.0  # weights still move: statistics of other weights would be of no use
     return model
 
@@ -143,9 +166,19 @@ def _train(
         value = loss.item()
         if on_epoch is not None:
             on_epoch(epoch, value)
-    with torch.no_grad():
-        model(*inputs(batch), generator=generator, **kept)  # the statistics of the final weights
+    _settle(model, batch, generator)
     return value
+
+
+@torch.no_grad()
+def _settle(model: DropGNN, batch: Data, generator: torch.Generator) -> None:
+    """Statistics of the final weights: the encoder's first, then those of the head, on what the encoder says from then on."""
+    assert model.head is not None
+    for part in (model.encoder, model.head):
+        model.eval()
+        part.train()
+        model(*inputs(batch), generator=generator)
+    model.eval()
 
 
 @torch.no_grad()
