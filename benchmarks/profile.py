@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -22,9 +22,9 @@ from dropgnn.nn import DropGNN
 from dropgnn.training.loop import inputs
 
 
-def profile(trainer: Trainer, *, repeats: int) -> tuple[Counter[str], float]:
+def profile(trainer: Trainer, *, repeats: int) -> tuple[dict[str, float], float]:
     """Seconds per stage, summed over all steps, and the bound by rows."""
-    spent: Counter[str] = Counter()
+    spent: dict[str, float] = defaultdict(float)
     model, bounds = trainer.model, []
     assert isinstance(model, DropGNN)
 
@@ -50,7 +50,7 @@ def profile(trainer: Trainer, *, repeats: int) -> tuple[Counter[str], float]:
         for batch in trainer.batches:
             step(batch)
     steps = repeats * len(trainer.batches)
-    return Counter({stage: seconds / steps for stage, seconds in spent.items()}), sum(bounds) / len(bounds)
+    return {stage: seconds / steps for stage, seconds in spent.items()}, sum(bounds) / len(bounds)
 
 
 def main() -> None:

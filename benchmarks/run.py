@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,6 +29,7 @@ from dropgnn.nn import GIN, DropGNN
 from dropgnn.runs.samplers import Exhaustive
 
 FOLDER = Path(__file__).parent
+RESULTS = FOLDER / "results.json"
 SIZES = (1_000, 10_000, 100_000)
 
 
@@ -120,29 +122,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--only", help="measure workloads whose name contains this, and write nothing")
+    parser.add_argument(
+        "--part", choices=("steps", "megabytes", "growth", "tasks"), help="measure this part, keep the rest"
+    )
     options = parser.parse_args()
     console = Console()
     chosen = [
         workload for workload in workloads(data_folder()) if options.only is None or options.only in workload.name
     ]
-    jobs = [(workload, threads) for threads in (1, 2) for workload in chosen]
-    steps = [
-        measure(workload, repeats=min(options.repeats, 3) if workload.steps == 1 else options.repeats, threads=threads)
-        for workload, threads in track(jobs, description="steps", console=console)
-    ]
     if options.only is not None:
-        show({"steps": steps}, console)
+        show({"steps": _steps(chosen, options.repeats, console)}, console)
         return
-    results = {
-        "versions": {"torch": torch.__version__},
-        "steps": steps,
-        "megabytes": {item.name: measure_memory(item) for item in track(chosen, description="memory", console=console)},
-        "growth": measure_growth(repeats=5),
-        "tasks": measure_tasks(seeds=10),
+    parts: dict[str, Callable[[], Any]] = {
+        "steps": lambda: _steps(chosen, options.repeats, console),
+        "megabytes": lambda: {item.name: measure_memory(item) for item in track(chosen, "memory", console=console)},
+        "growth": lambda: measure_growth(repeats=5),
+        "tasks": lambda: measure_tasks(seeds=10),
+    }
+    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if options.part is not None else {}
+    results = {"versions": {"torch": torch.__version__}} | {
+        name: work() if options.part in (None, name) else kept[name] for name, work in parts.items()
     }
     show(results, console)
-    (FOLDER / "results.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     plot(results).savefig(FOLDER / "results.svg", metadata={"Date": None})
+
+
+def _steps(chosen: list[Workload], repeats: int, console: Console) -> list[dict[str, Any]]:
+    jobs = [(workload, threads) for threads in (1, 2) for workload in chosen]
+    return [
+        measure(workload, repeats=min(repeats, 3) if workload.steps == 1 else repeats, threads=threads)
+        for workload, threads in track(jobs, "steps", console=console)
+    ]
 
 
 if __name__ == "__main__":

@@ -57,14 +57,13 @@ def structure_of(graph: nx.Graph) -> Structure:
 
 def as_structures(a: Data, b: Data) -> Pair:
     """Two graphs with their nodes coloured by ``tag`` or else by ``x``, where both have it."""
+    colours: list[np.ndarray | None] = [None, None]
     for name in ("tag", "x"):
         if getattr(a, name, None) is not None and getattr(b, name, None) is not None:
             rows = [getattr(graph, name).reshape(graph.num_nodes, -1).numpy() for graph in (a, b)]
             _, colour = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
             colours = [colour[: a.num_nodes].ravel(), colour[a.num_nodes :].ravel()]
             break
-    else:
-        colours = [None, None]
     first, second = (
         Structure.of(graph.edge_index.numpy(), graph.num_nodes, colour)
         for graph, colour in zip((a, b), colours, strict=True)

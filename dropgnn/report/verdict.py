@@ -57,11 +57,17 @@ def _layout(neighbors: list[list[int]]) -> list[Position]:
     places: dict[int, Position] = {}
     columns = max(len(parts), 1)
     for number, part in enumerate(parts):
-        inner = (
-            nx.kamada_kawai_layout(graph.subgraph(sorted(part))) if len(part) > 1 else {next(iter(part)): (0.0, 0.0)}
-        )
+        inner = _spread(graph.subgraph(sorted(part)))
         half = FRAME[0] * 0.9 / columns
         height = min(FRAME[1] * 0.9, 2 * half)
         centre = (2 * number + 1) * FRAME[0] / columns - FRAME[0]
         places |= {node: (centre + half * float(x), height * float(y)) for node, (x, y) in inner.items()}
     return [places[node] for node in range(len(neighbors))]
+
+
+def _spread(graph: nx.Graph) -> dict[int, Position]:
+    """Places in [-1, 1]; starting from a drawing without crossings, where there is one, few crossings come back."""
+    if len(graph) == 1:
+        return {next(iter(graph)): (0.0, 0.0)}
+    planar, _ = nx.check_planarity(graph)
+    return nx.kamada_kawai_layout(graph, pos=nx.planar_layout(graph) if planar else None)

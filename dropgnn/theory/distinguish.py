@@ -147,7 +147,7 @@ def distinguish(
 def _differ(profiles: Sequence[np.ndarray], nodes: tuple[int, int] | None) -> bool:
     if nodes is not None:
         return bool(profiles[0][nodes[0]] != profiles[1][nodes[1]])
-    return not np.array_equal(*(np.sort(profile) for profile in profiles))
+    return not np.array_equal(np.sort(profiles[0]), np.sort(profiles[1]))
 
 
 def _agree_exactly(

@@ -25,10 +25,10 @@ def representatives(structure: Structure, k: int, *, budget: int = BUDGET) -> tu
     chosen: Counter[tuple[int, ...]] = Counter({(): 1})
     for _ in range(k):
         longer: Counter[tuple[int, ...]] = Counter()
-        for kept, times in chosen.items():
+        for kept, stands_for in chosen.items():
             for orbit in orbits(structure, kept):
                 if orbit[0] not in kept:
-                    longer[tuple(sorted((*kept, orbit[0])))] += times * len(orbit)
+                    longer[tuple(sorted((*kept, orbit[0])))] += stands_for * len(orbit)
             if len(longer) > budget:
                 raise InvalidArgument(
                     "k", f"must keep the number of dropped sets within the budget of {budget:,}",

@@ -34,18 +34,17 @@ class Structure:
     colour: np.ndarray
 
     @classmethod
-    def of(cls, edge_index: np.ndarray, num_nodes: int, colour: Sequence[int] | None = None) -> Structure:
+    def of(cls, edge_index: np.ndarray, num_nodes: int, colour: Sequence[int] | np.ndarray | None = None) -> Structure:
         """From edges, sender to receiver, and colours, numbers from 0; without, all nodes look alike."""
         sender, receiver = np.asarray(edge_index, np.int64).reshape(2, -1)
         order = np.argsort(receiver, kind="stable")
         ptr = np.concatenate([[0], np.cumsum(np.bincount(receiver, minlength=num_nodes))])
-        colour = np.zeros(num_nodes) if colour is None else colour
-        colour = np.asarray(colour, np.int64)
-        if colour.shape != (num_nodes,) or (colour < 0).any():
+        colours = np.asarray(np.zeros(num_nodes) if colour is None else colour, np.int64)
+        if colours.shape != (num_nodes,) or (colours < 0).any():
             raise InvalidArgument(
-                "colour", f"must be a number from 0 for each of {num_nodes} nodes", got=colour.tolist()[:10]
+                "colour", f"must be a number from 0 for each of {num_nodes} nodes", got=colours.tolist()[:10]
             )
-        return cls(ptr.astype(np.int32), sender[order].astype(np.int32), colour)
+        return cls(ptr.astype(np.int32), sender[order].astype(np.int32), colours)
 
     @classmethod
     def undirected(

@@ -77,3 +77,48 @@ def test_demo_with_one_seed(tmp_path: Path) -> None:
     page = output.read_text()
     assert page.count("<svg") == 3
     assert page.count("<tr") == 6
+
+
+def test_distinguish_a_named_pair_and_draw_it(tmp_path: Path) -> None:
+    picture = tmp_path / "pair.svg"
+    shown = dropgnn("distinguish", "example1", "--p", "1/8", "--picture", str(picture))
+    assert shown.returncode == 0, shown.stderr
+    assert "1-WL does not separate the pair; dropouts of 1 node do (any depth), and no fewer" in shown.stdout
+    assert "8 dropped sets show it in A, 0 in B; with p = 1/8 that is 0.393 against 0" in shown.stdout
+    assert picture.read_text().startswith("<svg")
+
+
+def test_distinguish_two_files(tmp_path: Path) -> None:
+    """Two triangles and a hexagon, in two formats; and the same file twice."""
+    (tmp_path / "two.edges").write_text("a b\nb c\nc a\nx y\ny z\nz x\n")
+    (tmp_path / "six.g6").write_text("EhEG\n")
+    shown = dropgnn("distinguish", str(tmp_path / "two.edges"), str(tmp_path / "six.g6"), "--depth", "3")
+    assert "dropouts of 1 node do (depth 3)" in shown.stdout
+    same = dropgnn("distinguish", str(tmp_path / "six.g6"), str(tmp_path / "six.g6"), "--max-k", "2")
+    assert "no dropout of up to 2 nodes separates the pair" in same.stdout
+    nodes = dropgnn("distinguish", "figure3:5", "--nodes", "10", "10", "--depth", "2")
+    assert "dropouts of 3 nodes do (depth 2)" in nodes.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nonsense",), "'nonsense' is neither a file nor a pair"),
+        (("brec:400",), "'brec:400' must end in a number below 400"),
+        (("example1", "--p", "2"), "'p' must be a number between 0 and 1"),
+        (("example1", "--nodes", "0", "9"), "must name one of the 8 nodes of b"),
+        (("example1", "--picture", "x.txt"), "'picture' must be a file .svg or .png"),
+        (("figure3:20", "--max-k", "12"), "must keep the number of dropped sets within the budget"),
+    ],
+)
+def test_distinguish_says_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:
+    shown = dropgnn("distinguish", *arguments)
+    assert shown.returncode == 2
+    assert message in shown.stderr.replace("\n", " ")
+    assert "Traceback" not in shown.stderr
+
+
+def test_brec_without_data(tmp_path: Path) -> None:
+    shown = dropgnn("brec", "certificate", DROPGNN_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    assert shown.returncode == 2
+    assert "BREC was not found; pass --data DIR or set DROPGNN_DATA" in shown.stderr

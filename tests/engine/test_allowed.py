@@ -64,7 +64,8 @@ def hooked() -> torch.nn.Module:
 
 def propagating() -> torch.nn.Module:
     gin = GIN(3, 4, 2)
-    gin.convs[0].register_propagate_forward_hook(lambda module, given, out: 2 * out)
+    conv = next(module for module in gin.modules() if isinstance(module, pyg.GINConv))
+    conv.register_propagate_forward_hook(lambda module, given, out: 2 * out)
     return gin
 
 
@@ -161,6 +162,7 @@ def test_gradients_of_gradients_are_refused() -> None:
 def test_a_plan_of_another_model_is_refused() -> None:
     graph = awkward_batch(edge_dim=2)
     given = (graph.x, graph.edge_index, graph.edge_attr, graph.batch)
+    assert graph.edge_attr is not None
     gine = GINE(3, 4, 2, edge_dim=2)
     plan = DropGNN(gine, RUNS, generator=generator()).double().plan(*given)
     with pytest.raises(ValueError, match="'plan' must be made by this model"):

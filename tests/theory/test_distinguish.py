@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from dropgnn.data.pairs import structure_of
 from dropgnn.errors import DropGNNError, InvalidArgument
-from dropgnn.theory import distinguish as module
+from dropgnn.theory import dropouts
 from dropgnn.theory.distinguish import distinguish
 from dropgnn.theory.views import Structure, dropped_sets, exact_labels, view_words
 from dropgnn.theory.wl import Palette, refine
@@ -95,13 +96,13 @@ def test_words_and_colours_agree() -> None:
 
 def test_a_collision_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all words were equal, the colours would object before anything false is said."""
-    honest = module.view_words
+    honest = dropouts.view_words
 
-    def colliding(*arguments: object, **named: object) -> object:
-        found = honest(*arguments, **named)  # type: ignore[arg-type]
+    def colliding(*arguments: Any, **named: Any) -> object:
+        found = honest(*arguments, **named)
         return found._replace(node=np.zeros_like(found.node))
 
-    monkeypatch.setattr(module, "view_words", colliding)
+    monkeypatch.setattr(dropouts, "view_words", colliding)
     with pytest.raises(DropGNNError, match="two different views share a 64-bit word"):
         distinguish(structure_of(nx.path_graph(4)), structure_of(nx.star_graph(3)))
 

@@ -37,7 +37,7 @@ def _cards(graph: nx.Graph) -> list[nx.Graph]:
     return [nx.Graph(graph.subgraph(set(graph) - {node})) for node in graph]
 
 
-def _views(graph: nx.Graph) -> list[list[int]]:
+def _views(graph: nx.Graph) -> list[tuple[int, ...]]:
     numbers = {node: number for number, node in enumerate(graph)}
     structure = Structure.undirected([(numbers[a], numbers[b]) for a, b in graph.edges()], len(numbers))
     words = [view_words(structure, dropped_sets(structure, size)).node for size in (0, 1)]
