@@ -8,7 +8,17 @@ from collections.abc import Sequence
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch_geometric.nn import BatchNorm as PyGBatchNorm
-from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, GraphConv, LayerNorm, NNConv, SAGEConv
+from torch_geometric.nn import (
+    GATConv,
+    GCNConv,
+    GINConv,
+    GINEConv,
+    GraphConv,
+    LayerNorm,
+    MessagePassing,
+    NNConv,
+    SAGEConv,
+)
 from torch_geometric.nn import Linear as PyGLinear
 from torch_geometric.nn.models import MLP
 
@@ -33,8 +43,13 @@ FUNCTIONS = (
     torch.nn.functional.silu, torch.nn.functional.leaky_relu,
 )  # fmt: skip
 
-KEPT_HOOKS = ("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")
-"""Hooks that have to do with files only."""
+MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+MESSAGE_HOOKS = MODULE_HOOKS + tuple(
+    f"_{part}_forward_{when}hooks"
+    for part in ("propagate", "message", "aggregate", "message_and_aggregate", "edge_update")
+    for when in ("", "pre_")
+)
+"""Where modules and PyG's layers keep what others want to see or change."""
 
 
 def why_not(encoder: torch.nn.Module, mode: Mode, *, pooled: bool) -> str | None:
@@ -158,6 +173,5 @@ def _why_not_row_by_row(module: object) -> str | None:
 
 def has_hooks(module: torch.nn.Module) -> bool:
     """Whether someone wants to see, or change, what goes into a module or comes out of it."""
-    return any(
-        bool(value) for name, value in vars(module).items() if name.endswith("_hooks") and name not in KEPT_HOOKS
-    )
+    names = MESSAGE_HOOKS if isinstance(module, MessagePassing) else MODULE_HOOKS
+    return any(getattr(module, name) for name in names)

@@ -23,6 +23,9 @@ from dropgnn.graph import Graph
 from dropgnn.runs.modes import Mode
 from dropgnn.runs.runs import Runs
 
+TENSORS = ("x", "edge_index", "edge_attr", "batch")
+"""What a batch is made of."""
+
 ABSENT = -1
 """The label of a pair whose node was removed."""
 
@@ -118,6 +121,10 @@ class SharedPlan:
     edge_colour: Tensor | None = None
     origin: Graph | None = None
     kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    written: tuple[int, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "written", _versions(self.graph))
 
     @property
     def rows(self) -> int:
@@ -126,10 +133,8 @@ class SharedPlan:
 
     def is_for(self, graph: Graph) -> bool:
         """Whether this is the batch, bit by bit, with gradients wanted of the same tensors."""
-        pairs = [
-            (getattr(self.graph, name), getattr(graph, name)) for name in ("x", "edge_index", "edge_attr", "batch")
-        ]
-        return self.graph.num_graphs == graph.num_graphs and all(_same(*pair) for pair in pairs)
+        same = self.graph.num_graphs == graph.num_graphs and self.written == _versions(self.graph)
+        return same and all(_same(getattr(self.graph, name), getattr(graph, name)) for name in TENSORS)
 
     @property
     def states(self) -> list[int]:
@@ -139,6 +144,12 @@ class SharedPlan:
         shared = ", ".join(f"{states:,}" for states in self.states)
         saved = self.rows * len(self.levels) / max(sum(self.states), 1)
         return f"{self.rows:,} rows per layer; distinct, layer by layer: {shared} ({saved:.1f} times fewer)"
+
+
+def _versions(graph: Graph) -> tuple[int, ...]:
+    """How often each tensor was written in place."""
+    tensors = (getattr(graph, name) for name in TENSORS)
+    return tuple(0 if tensor is None or tensor.is_inference() else tensor._version for tensor in tensors)
 
 
 def _same(a: Tensor | None, b: Tensor | None) -> bool:

@@ -6,6 +6,8 @@ import torch
 
 from dropgnn.engine.heads import takes_batch
 from dropgnn.engine.layers import as_layered
+from dropgnn.engine.plan import SharedPlan
+from dropgnn.engine.shared import fits
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import AGGREGATORS, Aggregator
@@ -58,6 +60,17 @@ def check_runs(runs: Runs, graph: Graph, mode: Mode, *, pooled: bool) -> None:
         raise Unsupported(
             "runs of scope 'neighborhood' weigh copies node by node, but the encoder pools to graphs; use scope='graph'"
         )
+
+
+def check_plan(plan: SharedPlan, graph: Graph, encoder: torch.nn.Module, mode: Mode, reason: str | None) -> None:
+    """The plan is for this batch, this encoder and this mode, and there is no reason not to share now."""
+    check_kind("plan", plan, SharedPlan, "made by model.plan(...)")
+    if not plan.is_for(graph):
+        raise InvalidArgument("plan", "must be for this very batch", got="one for other features or edges")
+    if reason is not None:
+        raise Unsupported(f"a plan is for engine 'shared', which would not be exact now: {reason}; leave it out")
+    if not fits(plan, encoder, mode):
+        raise InvalidArgument("plan", "must be made by this model", got="one for another mode or other layers")
 
 
 def check_kind(name: str, value: object, kind: type, hint: str) -> None:

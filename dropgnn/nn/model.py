@@ -16,12 +16,12 @@ from dropgnn.engine.heads import predict, takes_batch
 from dropgnn.engine.layers import as_layered
 from dropgnn.engine.norm import takes_batch_statistics, weigh_norms
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.engine.shared import fits, plan_shared
+from dropgnn.engine.shared import plan_shared
 from dropgnn.engine.whole import check_wrappable
 from dropgnn.errors import InvalidArgument, NotShared, Unsupported, whole_number
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import Aggregator, Collected, aggregator_by_name
-from dropgnn.nn.checks import check_inputs, check_kind, check_parts, check_runs
+from dropgnn.nn.checks import check_inputs, check_kind, check_parts, check_plan, check_runs
 from dropgnn.nn.outcome import Outcome
 from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
@@ -171,8 +171,16 @@ class DropGNN(torch.nn.Module):
         """
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
         check_inputs(self.encoder, graph, pooled=self.pooled)
+        reason = (
+            why_not(self.encoder, self.mode, pooled=self.pooled) if self.engine == "auto" or plan is not None else None
+        )
+        engine = self._engine(reason)
         if plan is not None:
-            self._check_plan(plan, runs, graph)
+            if runs is not None:
+                raise InvalidArgument("runs", "must not be given with a plan, which has its own", got=repr(runs))
+            check_plan(plan, graph, self.encoder, self.mode, reason)
+            if self.chunk is not None or engine != "shared":
+                raise Unsupported("a plan is for engine 'shared' without chunks; leave it out, or set chunk=None")
             runs = plan.runs
         elif runs is None:
             runs = self.draw(graph, generator=generator)
@@ -184,7 +192,7 @@ class DropGNN(torch.nn.Module):
         self._check_auxiliary(runs)
 
         collected, single = None, []
-        for part in self._parts(graph, runs, plan):
+        for part in self._parts(graph, runs, plan, engine):
             collected = part.collected if collected is None else self.aggregator.merge(collected, part.collected)
             if return_outcome and part.auxiliary is not None:
                 single.append((part.auxiliary, part.owner, part.weight))
@@ -246,24 +254,10 @@ class DropGNN(torch.nn.Module):
         check_inputs(self.encoder, graph, pooled=self.pooled)
         return plan_shared(self.encoder, self.mode, graph, runs, pooled=self.pooled)
 
-    def _check_plan(self, plan: SharedPlan, runs: Runs | None, graph: Graph) -> None:
-        check_kind("plan", plan, SharedPlan, "made by model.plan(...)")
-        if not plan.is_for(graph):
-            raise InvalidArgument("plan", "must be for this very batch", got="one for other features or edges")
-        reason = why_not(self.encoder, self.mode, pooled=self.pooled)
-        if reason is not None:
-            raise Unsupported(f"a plan is for engine 'shared', which would not be exact now: {reason}; leave it out")
-        if not fits(plan, self.encoder, self.mode):
-            raise InvalidArgument("plan", "must be made by this model", got="one for another mode or other layers")
-        if runs is not None:
-            raise InvalidArgument("runs", "must not be given with a plan, which has its own", got=repr(runs))
-        if self.chunk is not None or self._engine() != "shared":
-            raise Unsupported("a plan is for engine 'shared' without chunks; leave it out, or set chunk=None")
-
-    def _parts(self, graph: Graph, runs: Runs, plan: SharedPlan | None) -> Iterator[_Part]:
+    def _parts(self, graph: Graph, runs: Runs, plan: SharedPlan | None, engine: str) -> Iterator[_Part]:
         """Execute the runs, chunk by chunk, each forgotten once it has been used."""
         if self.chunk is None or int(runs.copies_per_graph.max() if runs.num_graphs else 0) <= self.chunk:
-            yield self._run(graph, runs, plan)
+            yield self._run(graph, runs, engine, plan)
             return
         for module in (self.encoder, self.aggregator, self.auxiliary):
             if module is not None and takes_batch_statistics(module):
@@ -273,13 +267,13 @@ class DropGNN(torch.nn.Module):
                 )
         for part in runs.split(self.chunk):
             if torch.is_grad_enabled():
-                yield checkpoint(self._run, graph, part, use_reentrant=False)
+                yield checkpoint(self._run, graph, part, engine, use_reentrant=False)
             else:
-                yield self._run(graph, part)
+                yield self._run(graph, part, engine)
 
-    def _run(self, graph: Graph, runs: Runs, plan: SharedPlan | None = None) -> _Part:
+    def _run(self, graph: Graph, runs: Runs, engine: str, plan: SharedPlan | None = None) -> _Part:
         extra = {} if plan is None else {"plan": plan}
-        embedded = ENGINES[self._engine()](self.encoder, self.mode, graph, runs, pooled=self.pooled, **extra)
+        embedded = ENGINES[engine](self.encoder, self.mode, graph, runs, pooled=self.pooled, **extra)
         collected = self.aggregator.collect(embedded)
         if self.auxiliary is None:
             return _Part(collected, None, None, None)
@@ -287,11 +281,10 @@ class DropGNN(torch.nn.Module):
             return _Part(collected, embedded.predict_copies(self.auxiliary), runs.graph, runs.weight)
         return _Part(collected, *embedded.predict_rows(self.auxiliary))
 
-    def _engine(self) -> str:
-        """The engine to use now: ``auto`` depends on whether the model is training."""
+    def _engine(self, reason: str | None) -> str:
+        """The engine to use now: ``auto`` shares unless there is a reason not to, which depends on whether it is training."""
         if self.engine != "auto":
             return self.engine
-        reason = why_not(self.encoder, self.mode, pooled=self.pooled)
         if reason is not None and reason not in self._said:
             self._said.add(reason)
             warnings.warn(f"equal rows are not shared but computed in every copy: {reason}", NotShared, stacklevel=4)

@@ -108,7 +108,6 @@ def test_distinguish_two_files(tmp_path: Path) -> None:
         (("example1", "--p", "2"), "'p' must be a number between 0 and 1"),
         (("example1", "--nodes", "0", "9"), "must name one of the 8 nodes of b"),
         (("example1", "--picture", "x.txt"), "'picture' must be a file .svg or .png"),
-        (("figure3:20", "--max-k", "12"), "must keep the number of dropped sets within the budget"),
     ],
 )
 def test_distinguish_says_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:

@@ -171,6 +171,9 @@ def test_a_plan_of_another_model_is_refused() -> None:
         DropGNN(GINE(3, 4, 3, edge_dim=2), RUNS).double()(*given, plan=plan)
     with pytest.raises(ValueError, match="'plan' must be for this very batch"):
         DropGNN(gine, RUNS).double()(graph.x, graph.edge_index, 2 * graph.edge_attr, graph.batch, plan=plan)
+    graph.x[0, 0] += 1.0
+    with pytest.raises(ValueError, match="'plan' must be for this very batch"):
+        DropGNN(gine, RUNS).double()(*given, plan=plan)
     wanted = graph.edge_attr.clone().requires_grad_()
     with pytest.raises(ValueError, match="'plan' must be for this very batch"):
         DropGNN(gine, RUNS).double()(graph.x, graph.edge_index, wanted, graph.batch, plan=plan)
