@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -62,6 +63,10 @@ def load_brec(given: Path | None = None) -> list[BrecPair]:
         f"BREC was not found; pass --data DIR or set DROPGNN_DATA. Wanted {PUBLISHED}, or {', '.join(FILES)} (.npy), in\n"
         f"  {places}"
     )
+
+
+load_brec_once = cache(load_brec)
+"""The same, read once per process: for trials, of which there are many."""
 
 
 def kind_of(number: int) -> str:

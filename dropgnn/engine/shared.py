@@ -162,14 +162,14 @@ def _hear_gat(conv: GATConv, x: Tensor, below: Level, level: Level, graph: Graph
         states = torch.arange(level.num_states, device=x.device)
         if edge_attr is not None:
             edge_attr = edge_attr[keep]
-            edge_attr = torch.cat([edge_attr, _loop_features(conv, edge_attr, edge_index[1], level.num_states)])
+            edge_attr = torch.cat([edge_attr, _loop_features(edge_attr, edge_index[1], level.num_states)])
         edge_index = torch.cat([edge_index, torch.stack([own, states])], dim=1)
     bare = copy.copy(conv)  # the same weights; the layer itself may be in use elsewhere
     bare.add_self_loops = False
     return bare((x, x[own]), edge_index, edge_attr=edge_attr, size=(x.size(0), level.num_states))
 
 
-def _loop_features(conv: GATConv, edge_attr: Tensor, receiver: Tensor, number: int) -> Tensor:
+def _loop_features(edge_attr: Tensor, receiver: Tensor, number: int) -> Tensor:
     total = edge_attr.new_zeros(number, edge_attr.size(1)).index_add(0, receiver, edge_attr)
     return total / torch.bincount(receiver, minlength=number).clamp(min=1).unsqueeze(1)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dropgnn.data.brec import BrecPair, load_brec
+from dropgnn.data.brec import load_brec_once
 from dropgnn.data.pairs import structure_of
 from dropgnn.theory.distinguish import distinguish
 
@@ -28,7 +27,7 @@ def run(
     trial: Certificate, on_epoch: Callable[[int, float], None] | None = None, *, data: Path | None = None
 ) -> dict[str, Any]:
     """The verdict on one pair as a record."""
-    started, pair = time.perf_counter(), _pairs(data)[trial.pair]
+    started, pair = time.perf_counter(), load_brec_once(data)[trial.pair]
     verdict = distinguish(structure_of(pair.a), structure_of(pair.b), max_k=trial.max_k, telling=False)
     return {
         "kind": pair.kind,
@@ -38,8 +37,3 @@ def run(
         "proved": verdict.proved,
         "seconds": time.perf_counter() - started,
     }
-
-
-@cache
-def _pairs(data: Path | None) -> list[BrecPair]:
-    return load_brec(data)

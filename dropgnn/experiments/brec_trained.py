@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import global_mean_pool
 
-from dropgnn.data.brec import RELABELLED, BrecPair, load_brec
+from dropgnn.data.brec import RELABELLED, load_brec_once
 from dropgnn.nn import GIN, DropGNN
 from dropgnn.registry import Registry
 from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler
@@ -111,7 +110,7 @@ def run(
     trial: Trained, on_epoch: Callable[[int, float], None] | None = None, *, data: Path | None = None
 ) -> dict[str, Any]:
     """Train on the pair, then test."""
-    started, pair = time.perf_counter(), _pairs(data)[trial.pair]
+    started, pair = time.perf_counter(), load_brec_once(data)[trial.pair]
     rng = np.random.default_rng([trial.seed, trial.pair])
     graphs = [[_relabelled(graph, rng) for _ in range(RELABELLED)] for graph in (pair.a, pair.b, pair.a)]
     model = build(trial, pair.a.number_of_nodes())
@@ -183,8 +182,3 @@ def _relabelled(graph: nx.Graph, rng: np.random.Generator) -> Data:
     edges = torch.from_numpy(rng.permutation(nodes)[np.array(graph.edges(), np.int64).reshape(-1, 2)].T.copy())
     both = torch.cat([edges, edges.flip(0)], dim=1)
     return Data(x=torch.ones(nodes, 1, dtype=torch.float64), edge_index=both, num_nodes=nodes)
-
-
-@cache
-def _pairs(data: Path | None) -> list[BrecPair]:
-    return load_brec(data)

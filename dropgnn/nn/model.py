@@ -171,9 +171,7 @@ class DropGNN(torch.nn.Module):
         """
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
         check_inputs(self.encoder, graph, pooled=self.pooled)
-        reason = (
-            why_not(self.encoder, self.mode, pooled=self.pooled) if self.engine == "auto" or plan is not None else None
-        )
+        reason = why_not(self.encoder, self.mode, pooled=self.pooled)
         engine = self._engine(reason)
         if plan is not None:
             if runs is not None:

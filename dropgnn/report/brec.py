@@ -54,6 +54,8 @@ def trained_table(found: Sequence[dict[str, Any]], method: str) -> Table:
         table.add_row(NAMES[kind], str(pairs), str(separated[kind]), str(unreliable[kind]))
     table.add_section()
     table.add_row("all", str(len(found)), str(separated.total()), str(unreliable.total()))
+    table.caption = "reported in the BREC paper: " + ", ".join(f"{name} {pairs}" for name, pairs in PUBLISHED.items())
+    table.caption_justify = "left"
     return table
 
 

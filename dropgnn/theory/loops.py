@@ -8,14 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-
-@njit(cache=True, nogil=True, inline="always")
-def _mix(value):
-    """The finaliser of splitmix64: a bijection of 64-bit words under which nearby numbers part ways."""
-    value = value + np.uint64(0x9E3779B97F4A7C15)
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+from dropgnn.theory.words import combine, mix
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -27,13 +20,27 @@ def _root(part, here):
     return here
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _is_new(keys, stamps, stamp, key):
+    """Whether a key comes for the first time since the stamp was renewed; it is remembered."""
+    mask = np.uint64(keys.size - 1)
+    at = key & mask
+    while stamps[at] == stamp and keys[at] != key:
+        at = (at + np.uint64(1)) & mask
+    found = stamps[at] != stamp
+    keys[at], stamps[at] = key, stamp
+    return found
+
+
 @njit(cache=True, nogil=True)
-def hash_views(ptr, neighbor, colour, sets, times, depth, removes, keep):
+def hash_views(ptr, neighbor, colour, sets, depth, removes, keep):
     """64-bit words for what is seen: equal views have equal words.
 
+    Without a depth every component of a copy is refined until its colours are stable, by itself: what a node sees must not
+    depend on nodes it cannot hear. Endless rounds tell a node which colours there are in its component, and no more.
+
     Args:
-        times: How often each copy counts, ``[M]``.
-        depth: Rounds of refinement; -1 means until the colours of the copy are stable.
+        depth: Rounds of refinement; -1 means until nothing changes any more.
         removes: Whether dropped nodes are taken out; otherwise they get a colour of their own.
         keep: Whether to return what every node sees in every copy, too.
 
@@ -45,77 +52,70 @@ def hash_views(ptr, neighbor, colour, sets, times, depth, removes, keep):
     of_copy, of_node = np.empty(sets.shape[0], np.uint64), np.zeros(nodes, np.uint64)
     of_pair = np.empty((sets.shape[0] if keep else 0, nodes), np.uint64)
     word, mixed, gone = np.empty(nodes, np.uint64), np.empty(nodes, np.uint64), np.full(nodes, -1, np.int64)
-    part = np.empty(nodes, np.int64)
+    part, classes, count = np.empty(nodes, np.int64), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+    rounds = np.empty(nodes, np.int64)
     room = 4
     while room < 2 * nodes:
         room *= 2
     keys, stamps, stamp = np.empty(room, np.uint64), np.full(room, -1, np.int64), 0
-    mask = np.uint64(room - 1)
     for copy in range(sets.shape[0]):
         for position in range(sets.shape[1]):
             if sets[copy, position] >= 0:
                 gone[sets[copy, position]] = copy
         for here in range(nodes):
-            word[here] = _mix(np.uint64(colour[here]) + np.uint64(1))
-            if gone[here] == copy:
-                word[here] = np.uint64(0)
-        classes, rounds = 0, 0
-        while depth < 0 or rounds < depth:
+            part[here], classes[here], rounds[here] = here, 0, -1
+            word[here] = np.uint64(0) if gone[here] == copy else mix(colour[here] + 1)
+        for here in range(nodes if depth < 0 else 0):
+            for edge in range(ptr[here], ptr[here + 1]):
+                if not removes or (gone[here] != copy and gone[neighbor[edge]] != copy):
+                    part[_root(part, here)] = _root(part, neighbor[edge])
+        for here in range(nodes):
+            part[here] = _root(part, here) if depth < 0 else 0
+
+        done, growing = 0, True
+        while growing and (depth < 0 or done < depth):
             for here in range(nodes):
-                mixed[here] = np.uint64(0) if removes and gone[here] == copy else _mix(word[here])
-            stamp, count = stamp + 1, 0
+                mixed[here] = np.uint64(0) if removes and gone[here] == copy else mix(word[here])
+                count[here] = 0
+            stamp += 1
             for here in range(nodes):
-                if removes and gone[here] == copy:
+                if (removes and gone[here] == copy) or rounds[part[here]] >= 0:
                     continue
                 heard = np.uint64(0)
                 for edge in range(ptr[here], ptr[here + 1]):
                     heard += mixed[neighbor[edge]]
-                word[here] = _mix(np.uint64(0xD1342543DE82EF95) * word[here] + heard)
+                word[here] = combine(word[here], heard)
                 if depth < 0:
-                    at = word[here] & mask
-                    while stamps[at] == stamp and keys[at] != word[here]:
-                        at = (at + np.uint64(1)) & mask
-                    if stamps[at] != stamp:
-                        keys[at], stamps[at] = word[here], stamp
-                        count += 1
-            rounds += 1
+                    count[part[here]] += _is_new(keys, stamps, stamp, combine(word[here], np.uint64(part[here])))
+            done += 1
             if depth < 0:
-                if count == classes:
-                    break
-                classes = count
-        total = np.uint64(rounds)
-        for here in range(nodes):
-            part[here] = here
-            if not (removes and gone[here] == copy):
-                word[here] = _mix(word[here] + np.uint64(rounds))
-                total += word[here]
-        of_copy[copy] = _mix(total)
-        if depth < 0:  # endless rounds tell a node which colours there are in its component, and no more than that
-            for here in range(nodes):
-                for edge in range(ptr[here], ptr[here + 1]):
-                    if not removes or (gone[here] != copy and gone[neighbor[edge]] != copy):
-                        part[_root(part, here)] = _root(part, neighbor[edge])
-            for here in range(nodes):
-                mixed[here] = np.uint64(0)
+                growing = False
+                for root in range(nodes):
+                    if part[root] == root and rounds[root] < 0:
+                        if count[root] == classes[root]:
+                            rounds[root] = done
+                        growing = growing or rounds[root] < 0
+                        classes[root] = count[root]
+
+        if depth < 0:
             stamp += 1
             for here in range(nodes):
-                root = _root(part, here)
-                key = _mix(np.uint64(0xD1342543DE82EF95) * word[here] + np.uint64(root))
-                at = key & mask
-                while stamps[at] == stamp and keys[at] != key:
-                    at = (at + np.uint64(1)) & mask
-                if stamps[at] != stamp:
-                    keys[at], stamps[at] = key, stamp
-                    mixed[root] += _mix(word[here])
+                mixed[here] = np.uint64(0)
+            for here in range(nodes):
+                if _is_new(keys, stamps, stamp, combine(word[here], np.uint64(part[here]))):
+                    mixed[part[here]] += mix(word[here])
+        total = np.uint64(0)
         for here in range(nodes):
             seen = np.uint64(0)
             if not (removes and gone[here] == copy):
                 seen = word[here]
                 if depth < 0:
-                    seen = _mix(np.uint64(0xD1342543DE82EF95) * seen + mixed[_root(part, here)])
-            of_node[here] += np.uint64(times[copy]) * _mix(seen)
+                    seen = combine(mix(seen + np.uint64(rounds[part[here]])), mixed[part[here]])
+                total += mix(seen)
+            of_node[here] += mix(seen)
             if keep:
                 of_pair[copy, here] = seen
+        of_copy[copy] = mix(total)
     return of_copy, of_node, of_pair
 
 
@@ -146,14 +146,14 @@ def exact_round(ptr, neighbor, graph, labels):
             for edge in range(ptr[graph[copy], here], ptr[graph[copy], here + 1]):
                 label = labels[copy, neighbor[edge]]
                 if label >= 0:
-                    word += _mix(np.uint64(label))
+                    word += mix(label)
                     place = heard
                     while place > 0 and size[place - 1] > label:
                         size[place] = size[place - 1]
                         place -= 1
                     size[place] = label
                     heard += 1
-            word = _mix(np.uint64(0xD1342543DE82EF95) * np.uint64(labels[copy, here] + 1) + word)
+            word = combine(np.uint64(labels[copy, here] + 1), word)
             if 2 * count >= room:
                 room *= 4
                 table = np.full(room, -1, np.int32)

@@ -59,11 +59,10 @@ class Structure:
         return self.colour.size
 
 
-def dropped_sets(structure: Structure, k: int, *, without: int | None = None, budget: int = BUDGET) -> np.ndarray:
-    """All sets of exactly k nodes, ``[M, k]``; ``without`` names a node that always stays."""
-    nodes = [node for node in range(structure.num_nodes) if node != without]
-    check_budget(len(nodes), k, budget)
-    flat = np.fromiter(chain.from_iterable(combinations(nodes, k)), np.int32)
+def dropped_sets(structure: Structure, k: int, *, budget: int = BUDGET) -> np.ndarray:
+    """All sets of exactly k nodes, ``[M, k]``."""
+    check_budget(structure.num_nodes, k, budget)
+    flat = np.fromiter(chain.from_iterable(combinations(range(structure.num_nodes), k)), np.int32)
     return flat.reshape(-1, k) if k else np.empty((1, 0), np.int32)
 
 
@@ -80,7 +79,6 @@ def view_words(
     structure: Structure,
     sets: np.ndarray,
     *,
-    times: np.ndarray | None = None,
     depth: int | None = None,
     mode: str = "remove",
     keep: bool = False,
@@ -90,16 +88,14 @@ def view_words(
     Args:
         structure: The graph.
         sets: What is dropped in each copy, ``[M, k]``.
-        times: How often each copy counts, ``[M]``; by default once.
         depth: Rounds of refinement, the layers of a GNN; by default until nothing changes any more.
         mode: ``"remove"`` or ``"zero"``.
         keep: Whether what each node sees in each copy is wanted, too.
     """
     check_mode(mode)
-    times = np.ones(len(sets), np.int64) if times is None else times
     rounds = -1 if depth is None else depth
     graph = (structure.ptr, structure.neighbor, structure.colour)
-    return Words(*hash_views(*graph, sets, times, rounds, mode == "remove", keep))
+    return Words(*hash_views(*graph, sets, rounds, mode == "remove", keep))
 
 
 def exact_labels(

@@ -94,6 +94,21 @@ def test_words_and_colours_agree() -> None:
             assert len(both) == len({word for word, _ in both}) == len({label for _, label in both})
 
 
+def test_words_and_colours_agree_on_copies_that_fall_apart() -> None:
+    """What a node sees does not depend on what it cannot hear, however long the rest of its copy takes to settle.
+
+    Long paths settle late and cycles at once; colours are compared across copies and graphs.
+    """
+    graphs = [structure_of(nx.disjoint_union(nx.cycle_graph(6), nx.path_graph(nodes))) for nodes in (1, 4, 9)]
+    graphs += [structure_of(nx.gnp_random_graph(12, 0.12, seed=seed)) for seed in range(10)]
+    for k in (0, 1, 2):
+        sets = [dropped_sets(graph, k) for graph in graphs]
+        labels = np.concatenate([found.ravel() for found in exact_labels(graphs, sets)])
+        words = np.concatenate([view_words(*pair, keep=True).pair.ravel() for pair in zip(graphs, sets, strict=True)])
+        both = set(zip(words.tolist(), labels.tolist(), strict=True))
+        assert len(both) == len(np.unique(words)) == len(np.unique(labels))
+
+
 def test_a_collision_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all words were equal, the colours would object before anything false is said."""
     honest = dropouts.view_words

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dropgnn.engine.compiled.table import combine, mix, room, slot, table_for
+from dropgnn.engine.compiled.table import room, slot, table_for
 from dropgnn.engine.compiled.tensors import on_tensors
 from dropgnn.engine.plan import ABSENT
+from dropgnn.theory.words import combine, mix
 
 
 @on_tensors
