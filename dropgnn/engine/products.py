@@ -7,8 +7,9 @@ devices they are sums by index.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -49,18 +50,53 @@ def average(xs: Sequence[Tensor], pairs: Sequence[Pairs], runs: Runs) -> Tensor:
     return torch.cat(summed, dim=1)
 
 
+class Copies(NamedTuple):
+    """Copies whose nodes are in the same states, as often, add up to the same.
+
+    Shapes:
+        chosen ``[D]``: one copy of each kind; size ``[D]``: its number of nodes; kind ``[C]``: every copy's.
+    """
+
+    chosen: Tensor
+    size: Tensor
+    kind: Tensor
+
+
+def every_copy(pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Copies:
+    """Every copy as one of its own kind."""
+    every = torch.arange(runs.num_copies, device=graph_of_node.device)
+    absent = torch.bincount(pairs.copy[pairs.label < 0], minlength=runs.num_copies)
+    nodes = torch.bincount(graph_of_node, minlength=runs.num_graphs)
+    return Copies(every, nodes[runs.graph] - absent, every)
+
+
+def distinct_copies(pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Copies:
+    """The kinds of copies, by the states after the last layer, which tell those below; on the CPU."""
+    words, sizes = compiled.count_states(
+        *_arrays(pairs)[:4], runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs
+    )
+    _, chosen, kind = np.unique(words, return_index=True, return_inverse=True)
+    return Copies(torch.from_numpy(chosen), torch.from_numpy(sizes[chosen]), torch.from_numpy(kind))
+
+
 def pool(
-    xs: Sequence[Tensor], weights: Sequence[Tensor], pairs: Sequence[Pairs], runs: Runs, graph_of_node: Tensor
+    xs: Sequence[Tensor],
+    weights: Sequence[Tensor],
+    pairs: Sequence[Pairs],
+    chosen: Tensor,
+    runs: Runs,
+    graph_of_node: Tensor,
 ) -> list[Tensor]:
-    """For every copy the sum of its nodes' rows, projected by ``[out, F_l]`` first: ``[C, out]`` for every slice."""
+    """For every chosen copy the sum of its nodes' rows, projected by ``[out, F_l]`` first: ``[D, out]`` for every slice."""
     if all(map(compiles, (*xs, *weights))):
-        return list(_Pool.apply(pairs, runs, graph_of_node, *xs, *weights))
+        return list(_Pool.apply(pairs, chosen, runs, graph_of_node, *xs, *weights))
     pooled = []
     for x, weight, level in zip(xs, weights, pairs, strict=True):
         y, there = x @ weight.t(), level.label >= 0
         undropped = _sum(y[level.base], graph_of_node, runs.num_graphs)
         gained = _sum(y[level.label[there]], level.copy[there], runs.num_copies)
-        pooled.append(undropped[runs.graph] + gained - _sum(y[level.base[level.node]], level.copy, runs.num_copies))
+        lost = _sum(y[level.base[level.node]], level.copy, runs.num_copies)
+        pooled.append((undropped[runs.graph] + gained - lost)[chosen])
     return pooled
 
 
@@ -122,14 +158,15 @@ class _Pool(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, pairs: Sequence[Pairs], runs: Runs, graph_of_node: Tensor, *tensors: Tensor
+        ctx: Any, pairs: Sequence[Pairs], chosen: Tensor, runs: Runs, graph_of_node: Tensor, *tensors: Tensor
     ) -> tuple[Tensor, ...]:
-        ctx.pairs, ctx.copies = pairs, (runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs)
+        ctx.pairs, ctx.chosen = pairs, chosen.numpy()
+        ctx.copies = (runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs)
         ctx.save_for_backward(*tensors)
         pooled = []
         for x, weight, level in zip(tensors[: len(pairs)], tensors[len(pairs) :], pairs, strict=True):
             y = weight @ x.t()
-            pooled.append(compiled.pool(y.numpy(), runs.num_copies, *_arrays(level)[:4], *ctx.copies))
+            pooled.append(compiled.pool(y.numpy(), ctx.chosen, *_arrays(level)[:4], *ctx.copies))
         return tuple(torch.from_numpy(y).t() for y in pooled)
 
     @staticmethod
@@ -139,11 +176,11 @@ class _Pool(torch.autograd.Function):
         to_xs: list[Tensor | None] = []
         to_weights: list[Tensor] = []
         for number, (gradient, x, weight, level) in enumerate(zip(gradients, xs, weights, ctx.pairs, strict=True)):
-            arrays = (gradient.t().contiguous().numpy(), x.size(0), *_arrays(level)[:4], *ctx.copies)
+            arrays = (gradient.t().contiguous().numpy(), x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
             y = torch.from_numpy(compiled.pool_back(*arrays))
-            to_xs.append(y.t() @ weight if ctx.needs_input_grad[3 + number] else None)
+            to_xs.append(y.t() @ weight if ctx.needs_input_grad[4 + number] else None)
             to_weights.append(y @ x)
-        return None, None, None, *to_xs, *to_weights
+        return None, None, None, None, *to_xs, *to_weights
 
 
 def _arrays(pairs: Pairs) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
 from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.plan import Pairs, SharedPlan
-from dropgnn.engine.products import assignment, average, pool
+from dropgnn.engine.products import assignment, average, distinct_copies, every_copy, pool
 from dropgnn.graph import offsets
 
 
@@ -74,15 +74,12 @@ class States(Embedded):
             xs = [self.xs[number] for number in pieces]
             weights = head.linear_parts([x.size(1) for x in xs])
             if weights is not None:
-                pooled = pool(xs, weights, self._pairs(pieces), self.plan.runs, self.plan.graph.batch)
-                return head.finish(pooled, self._copy_sizes())
+                runs, batch = self.plan.runs, self.plan.graph.batch
+                alike = is_row_by_row(head) and batch.device.type == "cpu"
+                copies = (distinct_copies if alike else every_copy)(self.plan.levels[-1].pairs, runs, batch)
+                pooled = pool(xs, weights, self._pairs(pieces), copies.chosen, runs, batch)
+                return head.finish(pooled, copies.size)[copies.kind]
         return self.expanded().predict_copies(head)
-
-    def _copy_sizes(self) -> Tensor:
-        """How many nodes each copy has left, ``[C]``."""
-        pairs, runs = self.plan.levels[-1].pairs, self.plan.runs
-        absent = torch.bincount(pairs.copy[pairs.label < 0], minlength=runs.num_copies)
-        return self.plan.graph.nodes_per_graph[runs.graph] - absent
 
     def rows(self) -> Tensor:
         """The embedding of every state after the last layer, ``[S_L, F]``."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from dropgnn.theory.words import mix
+
 
 @njit(cache=True, nogil=True, inline="always")
 def _add(out, row, x, column, value):
@@ -81,33 +83,54 @@ def average_back(x, rows, base, ptr, node, label, share, rest, copy_weight):
 
 
 @njit(cache=True, nogil=True)
-def pool(y, copies, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
-    """The sum over the nodes of every copy: that of the undropped graph, and what is different in the copy.
+def count_states(base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    """For every copy a word for the states of its nodes, with their multiplicities, and how many nodes it has."""
+    copies = graph_of_copy.size
+    words, sizes = np.empty(copies, np.uint64), np.empty(copies, np.int64)
+    undropped, nodes = np.zeros(graphs, np.uint64), np.zeros(graphs, np.int64)
+    for here in range(base.size):
+        undropped[graph_of_node[here]] += mix(base[here])
+        nodes[graph_of_node[here]] += 1
+    for copy in range(copies):
+        word, size = undropped[graph_of_copy[copy]], nodes[graph_of_copy[copy]]
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            word -= mix(base[node[pair]])
+            if label[pair] >= 0:
+                word += mix(label[pair])
+            else:
+                size -= 1
+        words[copy], sizes[copy] = word, size
+    return words, sizes
 
-    Few features, so they come one after the other: y ``[F, S]`` to ``[F, C]``.
+
+@njit(cache=True, nogil=True)
+def pool(y, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    """The sum over the nodes of every chosen copy: that of the undropped graph, and what is different in the copy.
+
+    Few features, so they come one after the other: y ``[F, S]`` to ``[F, chosen]``.
     """
-    out = np.empty((y.shape[0], copies), y.dtype)
+    out = np.empty((y.shape[0], chosen.size), y.dtype)
     for feature in range(y.shape[0]):
         undropped = np.zeros(graphs, y.dtype)
         for here in range(base.size):
             undropped[graph_of_node[here]] += y[feature, base[here]]
-        for copy in range(copies):
+        for number, copy in enumerate(chosen):
             total = undropped[graph_of_copy[copy]]
             for pair in range(ptr[copy], ptr[copy + 1]):
                 total -= y[feature, base[node[pair]]]
                 if label[pair] >= 0:
                     total += y[feature, label[pair]]
-            out[feature, copy] = total
+            out[feature, number] = total
     return out
 
 
 @njit(cache=True, nogil=True)
-def pool_back(y, states, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+def pool_back(y, states, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
     out = np.zeros((y.shape[0], states), y.dtype)
     for feature in range(y.shape[0]):
         undropped = np.zeros(graphs, y.dtype)
-        for copy in range(graph_of_copy.size):
-            value = y[feature, copy]
+        for number, copy in enumerate(chosen):
+            value = y[feature, number]
             undropped[graph_of_copy[copy]] += value
             for pair in range(ptr[copy], ptr[copy + 1]):
                 out[feature, base[node[pair]]] -= value

@@ -1,0 +1,70 @@
+"""Copies that add up to the same are predicted once, and only where that is the same."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+
+from dropgnn import GIN, DropGNN, Exhaustive
+from dropgnn.engine.products import distinct_copies, every_copy
+from dropgnn.nn import LayerReadout, Pooled
+from dropgnn.runs.samplers import Bernoulli, Sampler
+from dropgnn.training.loop import inputs
+from tests.conftest import generator
+
+
+def rings(*sizes: int) -> Batch:
+    graphs = []
+    for size in sizes:
+        one_way = torch.stack([torch.arange(size), (torch.arange(size) + 1) % size])
+        graphs.append(
+            Data(
+                x=torch.ones(size, 1, dtype=torch.float64),
+                edge_index=torch.cat([one_way, one_way.flip(0)], 1),
+                num_nodes=size,
+            )
+        )
+    return Batch.from_data_list(graphs)
+
+
+def build(sampler: Sampler, *, mode: str = "zero", dropout: float = 0.0) -> DropGNN:
+    torch.manual_seed(0)
+    gin = GIN(1, 8, 3)
+    head, auxiliary = (Pooled(LayerReadout(gin.channels, 2, dropout=dropout)) for _ in range(2))
+    return DropGNN(gin, sampler, mode=mode, head=head, auxiliary=auxiliary).double()
+
+
+@pytest.mark.parametrize("mode", ["zero", "zero-layers", "remove"])
+def test_all_nodes_of_a_ring_are_alike(mode: str) -> None:
+    """Nothing dropped, or any one node: two kinds of copies each for rings of 5, 9 and again 5 nodes, 4 in all."""
+    batch, model = rings(5, 9, 5), build(Exhaustive(0.2, k=1), mode=mode)
+    plan = model.plan(*inputs(batch))
+    copies = distinct_copies(plan.levels[-1].pairs, plan.runs, batch.batch)
+    assert copies.kind.numel() == 6 + 10 + 6
+    assert copies.chosen.numel() == 4
+    one_by_one = every_copy(plan.levels[-1].pairs, plan.runs, batch.batch)
+    assert torch.equal(copies.size[copies.kind], one_by_one.size)
+
+
+@pytest.mark.parametrize("sampler", [Exhaustive(0.2, k=2), Bernoulli(0.2, 20)])
+@pytest.mark.parametrize("mode", ["zero", "remove"])
+def test_predictions_and_gradients_are_those_of_every_copy(sampler: Sampler, mode: str) -> None:
+    batch, found = rings(5, 9, 5), []
+    for engine in ("shared", "reference"):
+        model = build(sampler, mode=mode)
+        model.engine = engine
+        outcome = model(*inputs(batch), generator=generator(0), return_outcome=True)
+        outcome.loss(torch.tensor([0, 1, 0]), auxiliary_share=0.5).backward()
+        assert outcome.auxiliary is not None
+        found.append([outcome.auxiliary.detach(), *(parameter.grad for parameter in model.parameters())])
+    for shared, reference in zip(*found, strict=True):
+        torch.testing.assert_close(shared, reference, rtol=1e-8, atol=1e-8)
+
+
+def test_dropout_behind_the_pooling_is_drawn_for_every_copy() -> None:
+    """Five copies of a ring that lack a node add up to the same, yet each has ordinary dropout of its own."""
+    batch, model = rings(5), build(Exhaustive(0.2, k=1), dropout=0.5)
+    outcome = model(*inputs(batch), return_outcome=True)
+    assert outcome.auxiliary is not None
+    assert outcome.auxiliary[1:].unique(dim=0).size(0) > 1
