@@ -37,6 +37,19 @@ class Unsupported(DropGNNError, TypeError):
     """A combination that would silently mean something else, and is therefore refused."""
 
 
+class MissingExtra(DropGNNError, ImportError):
+    """Something needs a package that is not installed.
+
+    >>> raise MissingExtra("Ray", "cluster")
+    Traceback (most recent call last):
+    ...
+    dropgnn.errors.MissingExtra: Ray is not installed; it comes with: pip install 'dropgnn[cluster]'
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"{package} is not installed; it comes with: pip install 'dropgnn[{extra}]'")
+
+
 class NotShared(UserWarning):
     """Said once where an encoder cannot be shared and every copy is computed by itself."""
 

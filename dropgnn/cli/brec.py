@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dropgnn.cli.running import run_with_bar
 
 if TYPE_CHECKING:
     from dropgnn.experiments.store import Store
@@ -75,16 +76,7 @@ def train(
 
 
 def _run(work: Any, trials: Sequence[Any], store: Store, jobs: int) -> list[dict[str, Any]]:
-    """All trials, those done already included, with a progress bar."""
-    from dropgnn.experiments.store import run_missing
-    from dropgnn.training.parallel import Finished
-
-    done = sum(store.get(trial) is not None for trial in trials)
-    columns = (TextColumn("pairs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("pairs", total=len(trials), completed=done)
-        for news in run_missing(work, trials, store, jobs=jobs):
-            if isinstance(news, Finished):
-                progress.advance(bar)
+    """The results of all trials, those done already included."""
+    run_with_bar(work, trials, store, jobs=jobs, unit="pairs")
     results = [store.get(trial) for trial in trials]
     return [{"pair": number, **result} for number, result in enumerate(results) if result is not None]

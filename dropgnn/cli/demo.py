@@ -14,7 +14,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from dropgnn.experiments.beyond_wl import Result, Trial
-    from dropgnn.experiments.demo import Cell
+    from dropgnn.experiments.summary import Cell
 
 
 def demo(
@@ -94,14 +94,6 @@ def _render(table: dict[str, dict[str, Cell]], seeds: int) -> Table:
         out.add_column(TITLES[task], justify="right")
         out.add_column("paper", justify="right", style="dim")
     for method, name in METHODS.items():
-        cells = [table[task][method] for task in table]
-        texts = [
-            text
-            for cell in cells
-            for text in (
-                f"{cell.mean:.2f} ± {cell.deviation:.2f}",
-                f"{cell.paper.mean:.2f} ± {cell.paper.deviation:.2f}",
-            )
-        ]
+        texts = [str(value) for task in table for value in (table[task][method], table[task][method].paper)]
         out.add_row(name if method == "gin" else f"GIN {name}", *texts, style="bold" if method == "dropout" else None)
     return out

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from dropgnn.cli import brec, demo, distinguish, plan
+from dropgnn.cli import brec, demo, distinguish, plan, report, reproduce
 from dropgnn.errors import DropGNNError
 
 commands = typer.Typer(
@@ -21,6 +21,8 @@ commands.command("plan")(plan.plan)
 commands.command("distinguish")(distinguish.distinguish)
 commands.add_typer(brec.commands, name="brec")
 commands.command("demo")(demo.demo)
+commands.command("reproduce")(reproduce.reproduce)
+commands.command("report")(report.report)
 
 
 def app() -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from statistics import mean, pstdev
 
-from dropgnn.experiments.beyond_wl import METHODS, Result, Trial
-from dropgnn.experiments.paper import TABLE1_TEST, Printed
+from dropgnn.experiments.beyond_wl import METHODS, TASKS, Result, Trial
+from dropgnn.experiments.paper import TABLE1
+from dropgnn.experiments.summary import Cell
 
 EPOCHS = {"limits1": 200, "four_cycles": 120}
-TITLES = {"limits1": "Limits 1", "four_cycles": "4-cycles"}
+TITLES = {task: TASKS[task] for task in EPOCHS}
 SEEDS = 3
 
 
@@ -29,21 +28,12 @@ def trials(seeds: int = SEEDS) -> list[Trial]:
     return sorted(listed, key=lambda trial: trial.method != "dropout" or trial.task != "four_cycles")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """Test accuracy of one method on one task: ours and the paper's."""
-
-    mean: float
-    deviation: float
-    paper: Printed
-
-
 def summarize(results: Mapping[Trial, Result]) -> dict[str, dict[str, Cell]]:
-    """For every task and method the mean over seeds, with the paper's value beside it."""
+    """For every task and method test accuracy over seeds, with the paper's value beside it."""
     table: dict[str, dict[str, Cell]] = {}
     for task in EPOCHS:
         for method in METHODS:
-            scores = [result.test for trial, result in results.items() if (trial.task, trial.method) == (task, method)]
-            cell = Cell(mean(scores), pstdev(scores), TABLE1_TEST[task][method])
-            table.setdefault(task, {})[method] = cell
+            wanted = (task, method)
+            scores = (result["test"] for trial, result in results.items() if (trial.task, trial.method) == wanted)
+            table.setdefault(task, {})[method] = Cell(tuple(scores), TABLE1[task][method]["test"])
     return table

@@ -7,7 +7,8 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -17,6 +18,7 @@ from typing import Any, TypeVar
 import torch
 
 from dropgnn.errors import DropGNNError
+from dropgnn.training.cluster import spread_on_ray
 from dropgnn.training.parallel import Finished, Progress, spread
 
 T = TypeVar("T")
@@ -46,6 +48,11 @@ class Store:
 
     def get(self, trial: Any) -> dict[str, Any] | None:
         """The result of a trial, or ``None`` where there is none yet."""
+        record = self.record(trial)
+        return None if record is None else record["result"]
+
+    def record(self, trial: Any) -> dict[str, Any] | None:
+        """The same with everything else that was kept: duration, date, versions."""
         path = self.path(trial)
         if not path.is_file():
             return None
@@ -53,10 +60,11 @@ class Store:
             found = json.loads(path.read_text(encoding="utf-8"))
             if found["config"] != json.loads(json.dumps(self.config(trial))) or not isinstance(found["result"], dict):
                 raise ValueError("it belongs to another trial")
+            float(found["seconds"])
         except (ValueError, KeyError, TypeError):
             path.replace(path.with_suffix(".broken"))
             return None
-        return found["result"]
+        return found
 
     def put(self, trial: Any, result: dict[str, Any], *, seconds: float) -> None:
         """Keep a result. A reader sees the old state or the new one, never half a file."""
@@ -75,21 +83,35 @@ class Store:
 
 
 def run_missing(
-    work: Callable[[T, Callable[[int, float], None]], dict[str, Any]], trials: Sequence[T], store: Store, *, jobs: int
-) -> Iterator[Progress | Finished[dict[str, Any]]]:
+    work: Callable[[T, Callable[[int, float], None] | None], Mapping[str, Any]],
+    trials: Sequence[T],
+    store: Store,
+    *,
+    jobs: int,
+    cluster: str | None = None,
+) -> Generator[Progress | Finished[dict[str, Any]]]:
     """Run the trials that have no result yet, and keep each result as it comes; yields news for a progress bar.
 
     ``work`` returns a result that JSON can hold, with its duration as ``seconds``. Numbers in the news count ``trials``.
+    With ``cluster``, an address or ``"local"``, the trials run on Ray.
     """
     missing = [number for number, trial in enumerate(trials) if store.get(trial) is None]
-    for news in spread(work, [trials[number] for number in missing], jobs=jobs):
-        number = missing[news.number]
-        if isinstance(news, Finished):
-            result = dict(news.result)
-            store.put(trials[number], result, seconds=result.pop("seconds", 0.0))
-            yield Finished(number, result)
-        else:
-            yield Progress(number, news.steps)
+    chosen = [trials[number] for number in missing]
+    if not chosen:
+        return
+    if cluster is None:
+        everything: Generator[Progress | Finished[Mapping[str, Any]]] = spread(work, chosen, jobs=jobs)
+    else:
+        everything = spread_on_ray(work, chosen, address=cluster, jobs=jobs)
+    with closing(everything):  # who stops listening to us stops the trials
+        for news in everything:
+            number = missing[news.number]
+            if isinstance(news, Finished):
+                result = dict(news.result)
+                store.put(trials[number], result, seconds=result.pop("seconds", 0.0))
+                yield Finished(number, result)
+            else:
+                yield Progress(number, news.steps)
 
 
 @cache

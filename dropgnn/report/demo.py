@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dropgnn.experiments.beyond_wl import METHODS
-from dropgnn.experiments.demo import EPOCHS, TITLES, Cell
+from dropgnn.experiments.demo import EPOCHS, TITLES
+from dropgnn.experiments.summary import Cell
 from dropgnn.report import html
 from dropgnn.report.pictures import PAIR, U, law_picture, pair_picture, runs_picture, svg
 from dropgnn.theory.paper.example1 import view_law
@@ -78,10 +79,6 @@ def _results(table: Mapping[str, Mapping[str, Cell]]) -> str:
     head = ["method"] + [heading for task in table for heading in (TITLES[task], "paper")]
     rows = []
     for method, name in METHODS.items():
-        cells = [cell for task in table for cell in _cells(table[task][method])]
+        cells = [str(value) for task in table for value in (table[task][method], table[task][method].paper)]
         rows.append([name if method == "gin" else f"GIN {name}", *cells])
     return html.table(head, rows, soft=(2, 4), best=list(METHODS).index("dropout"))
-
-
-def _cells(cell: Cell) -> tuple[str, str]:
-    return f"{cell.mean:.2f} &pm; {cell.deviation:.2f}", f"{cell.paper.mean:.2f} &pm; {cell.paper.deviation:.2f}"

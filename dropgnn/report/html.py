@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 STYLE = """
 :root { --ink: #1d2733; --soft: #5b6876; --line: #dfe4ea; --paper: #ffffff; --accent: #c8502d; --calm: #2b6ca3; }
@@ -25,9 +26,23 @@ thead th { font-weight: 600; border-bottom: 2px solid var(--ink); }
 td.soft { color: var(--soft); }
 tr.best td { font-weight: 650; color: var(--accent); }
 tr.best td.soft { font-weight: 400; color: var(--soft); }
+th { vertical-align: bottom; }
+td small { display: block; color: var(--soft); font-size: .8em; }
+.agrees { background: #e5f3ea; } .above { background: #e3eefa; } .below { background: #fbe6e0; }
+p span { padding: .1em .4em; border-radius: 4px; }
+.scrolling { overflow-x: auto; }
+.scrolling table { font-size: .92rem; }
+.scrolling th, .scrolling td { padding: .4rem .6rem; }
 code { background: #eef1f4; padding: .1em .35em; border-radius: 4px; font-size: .92em; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .9rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 """
+
+
+class Marked(NamedTuple):
+    """The text of a table's cell, and its class."""
+
+    text: str
+    mark: str
 
 
 def page(title: str, body: str) -> str:
@@ -49,14 +64,24 @@ def figure(svg: str, caption: str) -> str:
 
 
 def table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, soft: Sequence[int] = (), best: int | None = None
+    head: Sequence[str], rows: Sequence[Sequence[str | Marked]], *, soft: Sequence[int] = (), best: int | None = None
 ) -> str:
     """Rows of text; the columns ``soft`` stand back, the row ``best`` stands out."""
     lines = ["<table>", "<thead><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr></thead>", "<tbody>"]
     for number, row in enumerate(rows):
-        cells = "".join(f"<td{_class('soft', column in soft)}>{cell}</td>" for column, cell in enumerate(row))
+        cells = "".join(_cell(cell, soft=column in soft) for column, cell in enumerate(row))
         lines.append(f"<tr{_class('best', number == best)}>{cells}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>"])
+
+
+def scrolling(inner: str) -> str:
+    """Something wide, which scrolls by itself instead of the page."""
+    return f'<div class="scrolling">\n{inner}\n</div>'
+
+
+def _cell(cell: str | Marked, *, soft: bool) -> str:
+    text, mark = cell if isinstance(cell, Marked) else (cell, "soft" if soft else "")
+    return f"<td{_class(mark, bool(mark))}>{text}</td>"
 
 
 def _class(name: str, applies: bool) -> str:

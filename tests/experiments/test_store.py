@@ -21,7 +21,7 @@ class Square:
     folder: str
 
 
-def square(trial: Square, on_epoch: Callable[[int, float], None]) -> dict[str, Any]:
+def square(trial: Square, on_epoch: Callable[[int, float], None] | None) -> dict[str, Any]:
     """Leaves a mark in a folder, so that one sees whether it ran."""
     (Path(trial.folder) / f"ran-{trial.number}").touch()
     return {"square": trial.number**2, "seconds": 0.5}

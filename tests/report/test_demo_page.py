@@ -13,7 +13,10 @@ VOID = {"meta", "path", "use", "br"}
 
 
 def made_up_results() -> dict[Trial, Result]:
-    return {trial: Result(1.0, 0.25 * (trial.seed + 1), 1.0) for trial in trials(seeds=3)}
+    return {
+        trial: Result(train=1.0, test=0.25 * (trial.seed + 1), exact={}, by_runs={}, seconds=1.0)
+        for trial in trials(seeds=3)
+    }
 
 
 class Balanced(HTMLParser):

@@ -17,13 +17,13 @@ from dropgnn.training.seeds import seeded_weights, stream
 @pytest.mark.parametrize("seed", [0, 1])
 def test_dropgin_solves_limits_1(seed: int) -> None:
     result = run(Trial("limits1", "dropout", seed, epochs=200, preset="published", schedule="cosine"))
-    assert (result.train, result.test) == (1.0, 1.0)
+    assert (result["train"], result["test"]) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize("method", ["gin", "ports"])
 def test_plain_gin_and_ports_stay_at_one_half_exactly(method: str) -> None:
     result = run(Trial("limits1", method, 0, epochs=30, schedule="cosine"))
-    assert (result.train, result.test) == (0.5, 0.5)
+    assert (result["train"], result["test"]) == (0.5, 0.5)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -70,7 +70,8 @@ def test_streams_are_independent_and_weights_leave_the_global_state_alone() -> N
 
 def test_unknown_methods_list_the_known_ones() -> None:
     with pytest.raises(
-        InvalidArgument, match=r"'method' must be one of gin, ports, ids, random, dropout \(got 'magic'\)"
+        InvalidArgument,
+        match=r"'method' must be one of gin, ports, ids, random, dropout, ports\+dropout \(got 'magic'\)",
     ):
         run(Trial("limits1", "magic", 0, epochs=1))
     with pytest.raises(InvalidArgument, match=r"'schedule' must be one of constant, cosine \(got 'step'\)"):

@@ -1,0 +1,34 @@
+"""``dropgnn report``: one page from the result files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+
+def report(
+    results: Annotated[
+        Path, typer.Option(help="Folder with the studies' files, as dropgnn reproduce writes them.")
+    ] = Path("results"),
+    output: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("report.html"),
+    markdown: Annotated[
+        Path | None, typer.Option(help="Also write the tables and figures as a Markdown document.")
+    ] = None,
+) -> None:
+    """Make one self-contained HTML page of all studies that have results."""
+    from dropgnn.errors import InvalidArgument
+    from dropgnn.report.markdown import write_markdown
+    from dropgnn.report.studies import archives_in, report_page
+
+    for name, path in (("output", output), ("markdown", markdown)):
+        if path is not None and (not path.parent.is_dir() or path.is_dir()):
+            raise InvalidArgument(name, "must be a file in an existing folder", got=path)
+    archives = archives_in(results)
+    output.write_text(report_page(archives), encoding="utf-8")
+    if markdown is not None:
+        write_markdown(markdown, archives)
+    names = ", ".join(archive.study for archive in archives) or "no studies"
+    Console().print(f"{names}: [bold]{output}[/]", highlight=False)

@@ -1,0 +1,52 @@
+"""Trials with a progress bar, for every command that runs some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from dropgnn.experiments.store import Store
+
+
+def run_with_bar(
+    work: Callable[..., Mapping[str, Any]],
+    trials: Sequence[Any],
+    store: Store,
+    *,
+    jobs: int,
+    unit: str,
+    cluster: str | None = None,
+    size: Callable[[Any], int] = lambda trial: 1,
+) -> None:
+    """Run what is missing and keep it.
+
+    Args:
+        work, trials, store, jobs, cluster: As for :func:`~dropgnn.experiments.store.run_missing`.
+        unit: What the bar counts.
+        size: How many of them a trial has: epochs, say, of which trials bring news as they go.
+    """
+    from dropgnn.experiments.store import run_missing
+    from dropgnn.training.parallel import Finished
+
+    console = Console(stderr=True)
+    left = [0 if store.get(trial) is not None else size(trial) for trial in trials]
+    total = sum(map(size, trials))
+    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True))
+    news_of = run_missing(work, trials, store, jobs=jobs, cluster=cluster)
+    try:
+        with Progress(*columns, console=console, transient=True, speed_estimate_period=600) as bar, closing(news_of):
+            task = bar.add_task(unit, total=total, completed=total - sum(left))
+            for news in news_of:
+                steps = left[news.number] if isinstance(news, Finished) else min(news.steps, left[news.number])
+                left[news.number] -= steps
+                bar.advance(task, steps)
+    except KeyboardInterrupt as interrupt:
+        done = sum(store.get(trial) is not None for trial in trials)
+        console.print(f"interrupted: {done} of {len(trials)} are done and kept; run again to go on", highlight=False)
+        raise typer.Exit(130) from interrupt

@@ -1,0 +1,89 @@
+"""What a study found, as values: tables of accuracies beside the paper's, and curves with bands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean, pstdev
+from typing import Any
+
+from dropgnn.experiments.paper import Printed
+
+PRINTED_ZERO = 0.005
+"""What a printed deviation of 0.00 may stand for."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finished trial."""
+
+    trial: Any
+    result: Any
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number over seeds, and the paper's where it printed one."""
+
+    values: tuple[float, ...]
+    paper: Printed | None = None
+
+    @property
+    def mean(self) -> float:
+        return mean(self.values)
+
+    @property
+    def deviation(self) -> float:
+        return pstdev(self.values)
+
+    @property
+    def verdict(self) -> str:
+        """How it stands to the paper: ``"agrees"`` within two of its deviations, else ``"above"`` or ``"below"``.
+
+        >>> Cell((0.5, 0.5), Printed(0.5, 0.0)).verdict, Cell((1.0,), Printed(0.82, 0.05)).verdict, Cell((1.0,)).verdict
+        ('agrees', 'above', '')
+        """
+        if self.paper is None or not self.values:
+            return ""
+        if abs(self.mean - self.paper.mean) <= 2 * max(self.paper.deviation, PRINTED_ZERO):
+            return "agrees"
+        return "above" if self.mean > self.paper.mean else "below"
+
+    def __str__(self) -> str:
+        return str(Printed(self.mean, self.deviation)) if self.values else "-"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table: a row per task, a column per contestant."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line: at every x the values of all seeds and tests."""
+
+    name: str
+    points: tuple[tuple[float, tuple[float, ...]], ...]
+    mark: float | None = None
+    """An x worth marking, such as the default."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Curves over one axis."""
+
+    title: str
+    x: str
+    curves: tuple[Curve, ...]
+    note: str = ""
+    steps: bool = False
+    """Whether the x values are steps of a choice, drawn at equal distances, instead of lengths."""
+
+
+Summary = Sequence[Sheet | Figure]

@@ -1,0 +1,54 @@
+"""``docs/results.md``: the same summaries for readers of the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dropgnn.experiments.archive import Archive
+from dropgnn.experiments.studies import STUDIES
+from dropgnn.experiments.summary import Cell, Sheet
+from dropgnn.report.curves import draw
+from dropgnn.report.pictures import svg
+from dropgnn.report.studies import how_made
+
+HEAD = """# Results
+
+Made by `dropgnn report --markdown docs/results.md` from the files in `results/`. Mean and standard deviation over seeds; the
+paper's value in parentheses, in bold where ours is more than two of its standard deviations away.
+"""
+
+
+def write_markdown(path: Path, archives: Sequence[Archive]) -> None:
+    """Write the document, and its figures into ``pictures`` beside it."""
+    lines = [HEAD]
+    for archive in archives:
+        study = STUDIES[archive.study]
+        lines += [f"## {study.title}", "", f"`{archive.command}`: {how_made(archive)}.", ""]
+        for number, part in enumerate(study.summarize(archive.found)):
+            if isinstance(part, Sheet):
+                lines += [*_table(part), ""]
+                continue
+            picture = Path("pictures") / f"{archive.study}{number or ''}.svg"
+            (path.parent / picture).parent.mkdir(parents=True, exist_ok=True)
+            (path.parent / picture).write_text(svg(draw(part)), encoding="utf-8")
+            lines += [f"![{part.title}]({picture.as_posix()})", "", f"{part.title}: {part.note}.", ""]
+    path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def _table(sheet: Sheet) -> list[str]:
+    lines = [
+        f"**{sheet.title}**",
+        "",
+        "| | " + " | ".join(sheet.columns) + " |",
+        "|---" * (len(sheet.columns) + 1) + "|",
+    ]
+    lines += [f"| {name} | " + " | ".join(map(_cell, cells)) + " |" for name, cells in sheet.rows]
+    return [*lines, "", *([f"{sheet.note}."] if sheet.note else [])]
+
+
+def _cell(cell: Cell) -> str:
+    if cell.paper is None:
+        return str(cell)
+    paper = f"({cell.paper})"
+    return f"{cell} {paper if cell.verdict == 'agrees' else f'**{paper}**'}"

@@ -1,0 +1,92 @@
+"""Studies that are killed, resumed and spread end as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = ("reproduce", "table1", "--task", "limits1", "--seeds", "1", "--epochs", "60")
+TRIALS = 7
+
+
+def arguments(folder: Path, *more: str) -> list[str]:
+    kept = ("--work", str(folder / "runs"), "--results", str(folder / "results"))
+    return [sys.executable, "-c", "from dropgnn.cli.main import app; app()", *COMMAND, *kept, *more]
+
+
+def finish(folder: Path, *more: str) -> dict[str, dict[str, Any]]:
+    subprocess.run(arguments(folder, *more), check=True, capture_output=True)
+    return files(folder)
+
+
+def files(folder: Path) -> dict[str, dict[str, Any]]:
+    """Every result file without what may differ: when it was made and how long it took."""
+    found = {path.name: json.loads(path.read_text()) for path in (folder / "runs").glob("*.json")}
+    for record in found.values():
+        del record["seconds"], record["finished"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    return finish(tmp_path_factory.mktemp("undisturbed"), "--jobs", "2")
+
+
+def test_one_process_gives_the_same_numbers(undisturbed: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    assert len(undisturbed) == TRIALS
+    assert finish(tmp_path, "--jobs", "1") == undisturbed
+
+
+def test_ray_gives_the_same_numbers(undisturbed: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    assert finish(tmp_path, "--cluster", "local") == undisturbed
+
+
+def test_killed_ten_times_and_resumed(undisturbed: dict[str, dict[str, Any]], tmp_path: Path) -> None:
+    """Killed at random moments, once with half a file left behind; the last run does only what is missing."""
+    moments, done = random.Random(0), set[str]()  # kills fall before, between and inside trials
+    for _ in range(10):
+        running = subprocess.Popen(arguments(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(moments.uniform(2.0, 7.0))
+        running.kill()
+        running.wait()
+        now = set(files(tmp_path))
+        assert done <= now
+        done = now
+    broken = tmp_path / "runs" / sorted(undisturbed)[0]
+    broken.parent.mkdir(exist_ok=True)
+    broken.write_text('{"config": {"experiment"')
+    assert finish(tmp_path) == undisturbed
+    assert broken.with_suffix(".broken").is_file()
+
+
+def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
+    """A process group gets the signal, as from a terminal: one word, no traceback, and the study's file is there."""
+    running = subprocess.Popen(
+        arguments(tmp_path, "--epochs", "1000"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whatever the tests were started from
+    )
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "runs").glob("*.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in out + err
+    kept = len(files(tmp_path))
+    assert 1 <= kept < TRIALS
+    assert f"interrupted: {kept} of {TRIALS} are done and kept; run again to go on" in err
+    archive = json.loads((tmp_path / "results" / "table1.json").read_text())
+    assert (len(archive["trials"]), archive["planned"]) == (kept, TRIALS)

@@ -1,0 +1,110 @@
+"""Studies: which trials they have, and what they make of results that are made up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dropgnn.errors import DropGNNError
+from dropgnn.experiments.archive import Archive, load_archive, save_archive
+from dropgnn.experiments.beyond_wl import METHODS, TASKS, TEST_RUNS, Result, Trial, run
+from dropgnn.experiments.paper import TABLE1
+from dropgnn.experiments.studies import FULL, QUICK, STUDIES
+from dropgnn.experiments.studies.samplers import TESTED, TRAINED
+from dropgnn.experiments.summary import Figure, Found, Sheet
+
+
+def made_up(trial: Trial) -> Found:
+    """A result that depends on the seed alone, and on whether the learning rate decays."""
+    accuracy = 0.5 + 0.01 * trial.seed + 0.25 * (trial.schedule == "cosine")
+    exact = {"exhaustive-1": accuracy, "exhaustive-2": 1.0}
+    by_runs = {str(runs): [accuracy] * 10 for runs in TEST_RUNS}
+    return Found(trial, Result(train=1.0, test=accuracy, exact=exact, by_runs=by_runs, seconds=1.0), 2.0)
+
+
+def archive_of(study: str, *, share: float = 1.0) -> Archive:
+    trials = STUDIES[study].trials(QUICK)
+    found = tuple(map(made_up, trials[: round(share * len(trials))]))
+    return Archive(study, found, len(trials), {"torch": "2"}, f"dropgnn reproduce {study} --quick")
+
+
+def test_the_trials_of_the_paper() -> None:
+    """Table 1 has all cells with ten seeds each; its dropout column is what the figure of runs needs."""
+    table = STUDIES["table1"].trials(FULL)
+    cells = Counter((trial.task, trial.method) for trial in table if trial.schedule == "constant")
+    assert set(cells.values()) == {10}
+    assert {method for _, method in cells} == {*METHODS, "ports+dropout"}
+    assert set(STUDIES["figure-runs"].trials(FULL)) < set(table)
+    assert len(STUDIES["figure-p"].trials(FULL)) == 3 * 9 * 10
+    assert {trial.epochs for trial in table} == {1_000}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_no_training_is_done_twice(name: str) -> None:
+    trials = STUDIES[name].trials(FULL)
+    assert len(trials) == len(set(trials))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_finished_trial_has_its_place(name: str) -> None:
+    """No cell and no point is empty when all is done, and each holds its seeds."""
+    for part in STUDIES[name].summarize(archive_of(name).found):
+        if isinstance(part, Sheet):
+            assert {len(cell.values) for _, cells in part.rows for cell in cells} == {QUICK.seeds}
+            assert all(len(cells) == len(part.columns) for _, cells in part.rows)
+        else:
+            assert isinstance(part, Figure)
+            assert {len(values) for curve in part.curves for _, values in curve.points} == {10 * QUICK.seeds}
+
+
+def test_cells_are_what_they_say() -> None:
+    """The paper's dropout column is trained at a constant rate, ours decays, and its last column is the exact test."""
+    scale = FULL
+    found = list(map(made_up, STUDIES["table1"].trials(scale)))
+    sheet = STUDIES["table1"].summarize(found)[0]
+    assert isinstance(sheet, Sheet)
+    row = dict(zip(sheet.columns, dict(sheet.rows)["Triangles"], strict=True))
+    assert row["+ dropout"].mean == pytest.approx(0.545)
+    assert row["+ dropout"].paper == TABLE1["triangles"]["dropout"]["test"]
+    assert row["+ dropout"].verdict == "below"
+    assert row["+ dropout, decay"].mean == pytest.approx(0.795)
+    assert row["+ dropout, decay, exact test"].mean == 1.0
+
+
+def test_samplers_are_compared_at_equal_copies() -> None:
+    trials = STUDIES["samplers"].trials(FULL)
+    assert {trial.sampler for trial in trials} == set(TRAINED)
+    assert {trial.runs for trial in trials if trial.task == "triangles"} == {61}
+    sheet = STUDIES["samplers"].summarize(archive_of("samplers").found)[0]
+    assert isinstance(sheet, Sheet)
+    assert len(sheet.columns) == len(TRAINED) * len(TESTED)
+    assert [name for name, _ in sheet.rows] == list(TASKS.values())
+
+
+def test_a_study_goes_through_its_file(tmp_path: Path) -> None:
+    archive = archive_of("table1", share=0.5)
+    save_archive(tmp_path / "table1.json", archive)
+    again = load_archive(tmp_path / "table1.json")
+    assert again == archive
+    (tmp_path / "table1.json").write_text('{"study": "table1"}')
+    with pytest.raises(DropGNNError, match=r"table1.json is not a study's file .*dropgnn reproduce"):
+        load_archive(tmp_path / "table1.json")
+
+
+def test_regularisation_alone_does_not_help() -> None:
+    """Dropping in training only leaves two cycles of four and one of eight alike."""
+    result = run(Trial("limits1", "dropout", 0, epochs=60, schedule="cosine", regularise=True))
+    assert result["test"] == 0.5
+    assert result["exact"] == result["by_runs"] == {}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"mode": "edges"}, {"mode": "remove", "sampler": "stratified"}, {"aggregator": "transform-sum"}, {"aggr": "max"}],
+)
+def test_settings_train_and_are_tested_in_every_way(settings: dict[str, str]) -> None:
+    result = run(Trial("limits1", "dropout", 0, epochs=3, **settings))  # type: ignore[arg-type]
+    assert set(result["exact"]) == {"exhaustive-1", "exhaustive-2"}
+    assert [len(tests) for tests in result["by_runs"].values()] == [10] * len(TEST_RUNS)
