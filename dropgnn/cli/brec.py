@@ -75,6 +75,32 @@ def train(
         save(output, {"method": method, "layers": layers, "epochs": epochs, "seed": seed, "pairs": found})
 
 
+@commands.command("explain")
+def explain(
+    trained: Annotated[Path, typer.Argument(help="What dropgnn brec train wrote with --output.")],
+    certificate: Annotated[Path, typer.Argument(help="What dropgnn brec certificate wrote with --output.")],
+    data: Data = None,
+) -> None:
+    """Why a trained model misses pairs that dropouts separate: pair by pair, where that can be proved."""
+    from rich.progress import track
+
+    from dropgnn.data.brec import NAMES, load_brec
+    from dropgnn.experiments.brec_gap import dropped_by, reason
+    from dropgnn.report.brec import load
+
+    pairs, found = load_brec(data), load(trained)
+    smallest = {row["pair"]: row["k"] for row in load(certificate)["pairs"]}
+    missed = [row for row in found["pairs"] if not (row["separated"] and row["reliable"])]
+    console = Console()
+    for row in track(missed, "pairs", console=Console(stderr=True), transient=True):
+        number = row["pair"]
+        why = reason(pairs[number], row, smallest[number], k=dropped_by(found["method"], row), layers=found["layers"])
+        console.print(
+            f"{number:>3}  {NAMES[row['kind']]:<18}  {row['nodes']:>3} nodes  {why}", highlight=False, soft_wrap=True
+        )
+    console.print(f"{len(missed)} of {len(found['pairs'])} pairs missed", highlight=False)
+
+
 def _run(work: Any, trials: Sequence[Any], store: Store, jobs: int) -> list[dict[str, Any]]:
     """The results of all trials, those done already included."""
     run_with_bar(work, trials, store, jobs=jobs, unit="pairs")

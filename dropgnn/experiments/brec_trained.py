@@ -112,7 +112,7 @@ def run(
     """Train on the pair, then test."""
     started, pair = time.perf_counter(), load_brec_once(data)[trial.pair]
     rng = np.random.default_rng([trial.seed, trial.pair])
-    graphs = [[_relabelled(graph, rng) for _ in range(RELABELLED)] for graph in (pair.a, pair.b, pair.a)]
+    graphs = [[relabelled(graph, rng) for _ in range(RELABELLED)] for graph in (pair.a, pair.b, pair.a)]
     model = build(trial, pair.a.number_of_nodes())
     runs = stream(trial.seed, f"runs of pair {trial.pair}")
     loss = _train(model, graphs[:2], trial, runs, on_epoch)
@@ -177,7 +177,8 @@ def _embed(model: DropGNN, graphs: Sequence[Sequence[Data]], generator: torch.Ge
     return torch.stack([model(*inputs(batch), generator=generator) for batch in batches]).unbind(dim=1)
 
 
-def _relabelled(graph: nx.Graph, rng: np.random.Generator) -> Data:
+def relabelled(graph: nx.Graph, rng: np.random.Generator) -> Data:
+    """The graph with its nodes in another order, all with the same feature."""
     nodes = graph.number_of_nodes()
     edges = torch.from_numpy(rng.permutation(nodes)[np.array(graph.edges(), np.int64).reshape(-1, 2)].T.copy())
     both = torch.cat([edges, edges.flip(0)], dim=1)

@@ -12,7 +12,7 @@ from rich import box
 from rich.table import Table
 
 from dropgnn.data.brec import FILES, NAMES
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import DataProblem, InvalidArgument
 
 PUBLISHED = {"I2-GNN": 281, "KP-GNN": 275, "3-WL": 270, "PPGN": 233, "SUN": 223, "DropGNN, random runs": 177}
 """Pairs separated, of 400, as the BREC paper reports them for trained GNNs; the last about."""
@@ -57,6 +57,16 @@ def trained_table(found: Sequence[dict[str, Any]], method: str) -> Table:
     table.caption = "reported in the BREC paper: " + ", ".join(f"{name} {pairs}" for name, pairs in PUBLISHED.items())
     table.caption_justify = "left"
     return table
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read results back."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        [(row["pair"], row["kind"], row["nodes"]) for row in found["pairs"]]
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise DataProblem(f"{path} is not a file of results of dropgnn brec: {problem}") from problem
+    return found
 
 
 def save(path: Path, content: dict[str, Any]) -> None:

@@ -21,7 +21,14 @@ class Palette:
         return self._numbers.setdefault(colour, len(self._numbers))
 
 
-def refine(neighbors: Sequence[Sequence[int]], labels: Sequence[Hashable], rounds: int, palette: Palette) -> list[int]:
+def refine(
+    neighbors: Sequence[Sequence[int]],
+    labels: Sequence[Hashable],
+    rounds: int,
+    palette: Palette,
+    *,
+    knows_itself: bool = True,
+) -> list[int]:
     """Colours of all nodes after ``rounds`` rounds of colour refinement.
 
     Args:
@@ -29,6 +36,8 @@ def refine(neighbors: Sequence[Sequence[int]], labels: Sequence[Hashable], round
         labels: The initial colours.
         rounds: How many times each node looks at its neighbours.
         palette: Shared by all graphs to be compared.
+        knows_itself: Whether a node tells its own colour from those it hears. GIN with epsilon = 0 does not: it adds its own
+            row to theirs. That sees less than 1-WL.
 
     >>> palette = Palette()
     >>> path, triangle = [[1], [0, 2], [1]], [[1, 2], [0, 2], [0, 1]]
@@ -38,10 +47,15 @@ def refine(neighbors: Sequence[Sequence[int]], labels: Sequence[Hashable], round
     colours = [palette.number(("label", label)) for label in labels]
     for _ in range(rounds):
         signatures: list[Signature] = [
-            (colours[node], tuple(sorted(colours[other] for other in heard))) for node, heard in enumerate(neighbors)
+            (colours[node], _sorted(colours, heard)) if knows_itself else (-1, _sorted(colours, [*heard, node]))
+            for node, heard in enumerate(neighbors)
         ]
         colours = [palette.number(signature) for signature in signatures]
     return colours
+
+
+def _sorted(colours: Sequence[int], nodes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(colours[node] for node in nodes))
 
 
 def equivalent(

@@ -8,13 +8,17 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+import torch
+from torch_geometric.data import Batch
 
 from dropgnn.data.brec import FILES, RELABELLED, kind_of, load_brec
 from dropgnn.data.pairs import named_pair, structure_of
 from dropgnn.errors import DataProblem
 from dropgnn.experiments import brec_certificate, brec_trained
+from dropgnn.experiments.brec_gap import reason
 from dropgnn.experiments.brec_trained import hotelling, threshold
 from dropgnn.theory.distinguish import distinguish
+from dropgnn.training.loop import inputs
 
 
 @pytest.fixture
@@ -78,8 +82,6 @@ def test_what_is_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_hotelling_and_its_threshold() -> None:
-    import torch
-
     assert threshold() == pytest.approx(72.34, abs=0.005)
     noise = torch.randn(2, 32, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     assert hotelling(noise[0], noise[1]) < threshold()
@@ -103,3 +105,30 @@ def test_trained(brec: Path, pair: int, method: str, separated: bool) -> None:
     """Never more than the certificate allows: strongly regular graphs need two dropped nodes."""
     found = brec_trained.run(brec_trained.Trained(pair, method, layers=6), data=brec)
     assert (found["separated"], found["reliable"]) == (separated, True)
+
+
+def test_why_a_pair_is_missed(brec: Path) -> None:
+    """Too few dropped nodes; a GIN that takes a node for one of its neighbours; numbers too close; too few layers."""
+    pairs, row = load_brec(brec), {"t2": 0.5}
+    assert reason(pairs[110], row, 2, k=1, layers=16) == "takes 2 dropped nodes, the model drops 1"
+    assert reason(pairs[4], row, 1, k=1, layers=16).startswith("not seen by a GIN with epsilon = 0")
+    assert (
+        reason(pairs[5], row, 1, k=1, layers=16) == "seen from layer 2 on, but the numbers are too close: T² = 5.0e-01"
+    )
+    assert reason(pairs[265], row, 1, k=1, layers=4) == "not seen within 4 layers"
+
+
+def test_what_gin_with_epsilon_0_does_not_see(brec: Path) -> None:
+    """Pair 4, with every single node dropped: a node and its neighbours add up to the same, whatever the weights."""
+    pair = load_brec(brec)[4]
+    outputs = {}
+    for eps in (0.0, 0.5):
+        model = brec_trained.build(brec_trained.Trained(4, "exhaustive-1", layers=4), nodes=10)
+        for conv in model.encoder.convs:  # type: ignore[union-attr]
+            conv.eps.fill_(eps)  # type: ignore[operator, union-attr]
+        rng = np.random.default_rng(0)
+        both = Batch.from_data_list([brec_trained.relabelled(graph, rng) for graph in (pair.a, pair.b)])
+        embedding = model(*inputs(both), return_outcome=True).embedding
+        outputs[eps] = embedding.view(2, 10, -1).sum(dim=1)
+    assert torch.allclose(*outputs[0.0], atol=1e-8)
+    assert not torch.allclose(*outputs[0.5], atol=1e-2)

@@ -25,14 +25,18 @@ SECONDS_PER_EPOCH: dict[tuple[str, str], float] = {}
 
 def trials(scale: Scale) -> list[Trial]:
     """At equal numbers of copies, and again with as many epochs as take the seconds of random runs."""
-    decaying = replace(scale, schedule="cosine")
     return [
         trial
         for task in TASKS
         for sampler in TRAINED
         for epochs in dict.fromkeys((scale.epochs, _epochs(scale.epochs, task, sampler)))
-        for trial in decaying.trials(task, sampler=sampler, runs=_copies(task), epochs=epochs)
+        for trial in trainings(replace(scale, epochs=epochs), task, sampler)
     ]
+
+
+def trainings(scale: Scale, task: str, sampler: str) -> list[Trial]:
+    """Training with a sampler on as many copies as exhaustive dropouts have, at a decaying learning rate."""
+    return replace(scale, schedule="cosine").trials(task, sampler=sampler, runs=_copies(task))
 
 
 def summarize(found: Sequence[Found]) -> Summary:
