@@ -40,6 +40,9 @@ SMALLEST = 1e-5
 MOST_ROWS = 600_000
 """Dropouts of two nodes are enumerated where all copies of a graph have no more nodes than this, else of one node."""
 
+COPIES_PER_STEP = 8
+"""Of each graph, where runs are random."""
+
 METHODS = Registry[Callable[[int], Sampler]](
     "method",
     {
@@ -148,12 +151,15 @@ def _train(
 ) -> float:
     """Push the two embeddings apart. Runs that are not random see no difference between copies: one of each will do."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, weight_decay=1e-4)
-    used = graphs if model.sampler.random else [copies[:1] for copies in graphs]
-    batch = Batch.from_data_list([*used[0], *used[1]])
-    kept = {} if model.sampler.random else {"plan": model.plan(*inputs(batch))}
+    copies = COPIES_PER_STEP if model.sampler.random else 1
+    kept: dict[str, Any] = {}
     value = math.nan
     model.train()
     for epoch in range(1, trial.epochs + 1):
+        first = (epoch - 1) * copies % RELABELLED if model.sampler.random else 0
+        batch = Batch.from_data_list([copy for each in graphs for copy in each[first : first + copies]])
+        if not model.sampler.random and not kept:
+            kept["plan"] = model.plan(*inputs(batch))
         a, b = model(*inputs(batch), generator=generator, **kept).chunk(2)
         loss = torch.nn.functional.cosine_embedding_loss(a, b, -a.new_ones(len(a)))
         optimizer.zero_grad()
