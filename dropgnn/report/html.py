@@ -10,7 +10,7 @@ STYLE = """
 :root { --ink: #1d2733; --soft: #5b6876; --line: #dfe4ea; --paper: #ffffff; --accent: #c8502d; --calm: #2b6ca3; }
 * { box-sizing: border-box; }
 body { margin: 0; background: #f4f6f8; color: var(--ink); font: 17px/1.6 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
-main { max-width: 62rem; margin: 2rem auto; padding: 2.5rem 3rem; background: var(--paper);
+main { max-width: 66rem; margin: 2rem auto; padding: 2.5rem 3rem; background: var(--paper);
   border: 1px solid var(--line); border-radius: 8px; }
 h1 { font-size: 1.9rem; line-height: 1.25; margin: 0 0 .6rem; }
 h2 { font-size: 1.3rem; margin: 2.6rem 0 .6rem; }
@@ -32,7 +32,8 @@ td small { display: block; color: var(--soft); font-size: .8em; }
 p span { padding: .1em .4em; border-radius: 4px; }
 .scrolling { overflow-x: auto; }
 .scrolling table { font-size: .92rem; }
-.scrolling th, .scrolling td { padding: .4rem .6rem; }
+.scrolling th, .scrolling td { padding: .4rem .55rem; }
+.scrolling td { white-space: nowrap; }
 code { background: #eef1f4; padding: .1em .35em; border-radius: 4px; font-size: .92em; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .9rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 """

@@ -69,14 +69,15 @@ def _section(archive: Archive) -> list[str]:
         html.paragraph(f"<code>{escape(archive.command)}</code><br>{escape(how_made(archive))}"),
     ]
     for part in study.summarize(archive.found):
-        lines.append(_sheet(part) if isinstance(part, Sheet) else _figure(part))
+        lines.append(_sheet(part, study.title) if isinstance(part, Sheet) else _figure(part))
     return lines
 
 
-def _sheet(sheet: Sheet) -> str:
+def _sheet(sheet: Sheet, study: str) -> str:
+    heading = sheet.title.removeprefix(study).lstrip(", ")
     rows: list[list[str | html.Marked]] = [[escape(name), *map(_cell, cells)] for name, cells in sheet.rows]
     return html.scrolling(
-        f"<h3>{escape(sheet.title)}</h3>"
+        f"<h3>{escape(heading[:1].upper() + heading[1:])}</h3>"
         + html.table(["", *map(escape, sheet.columns)], rows)
         + html.paragraph(escape(sheet.note))
     )
