@@ -7,6 +7,7 @@ import torch
 from torch_geometric.data import Batch, Data
 
 from dropgnn import GIN, DropGNN, Exhaustive
+from dropgnn.data.synthetic import task
 from dropgnn.engine.products import distinct_copies, every_copy
 from dropgnn.nn import LayerReadout, Pooled
 from dropgnn.runs.samplers import Bernoulli, Sampler
@@ -28,9 +29,9 @@ def rings(*sizes: int) -> Batch:
     return Batch.from_data_list(graphs)
 
 
-def build(sampler: Sampler, *, mode: str = "zero", dropout: float = 0.0) -> DropGNN:
+def build(sampler: Sampler, *, mode: str = "zero", dropout: float = 0.0, layers: int = 3) -> DropGNN:
     torch.manual_seed(0)
-    gin = GIN(1, 8, 3)
+    gin = GIN(1, 8, layers)
     head, auxiliary = (Pooled(LayerReadout(gin.channels, 2, dropout=dropout)) for _ in range(2))
     return DropGNN(gin, sampler, mode=mode, head=head, auxiliary=auxiliary).double()
 
@@ -45,6 +46,14 @@ def test_all_nodes_of_a_ring_are_alike(mode: str) -> None:
     assert copies.chosen.numel() == 4
     one_by_one = every_copy(plan.levels[-1].pairs, plan.runs, batch.batch)
     assert torch.equal(copies.size[copies.kind], one_by_one.size)
+
+
+def test_skip_circles_have_eleven_kinds_of_copies() -> None:
+    """One for each circle that lacks a node, and one for all circles that lack none: 1-WL cannot tell those apart."""
+    batch, model = task("skip_circles", 0).batch(), build(Exhaustive(0.05, k=1), layers=9).float()
+    plan = model.plan(batch.x, batch.edge_index, None, batch.batch, batch.num_graphs)
+    copies = distinct_copies(plan.levels[-1].pairs, plan.runs, batch.batch)
+    assert (copies.kind.numel(), copies.chosen.numel()) == (420, 11)
 
 
 @pytest.mark.parametrize("sampler", [Exhaustive(0.2, k=2), Bernoulli(0.2, 20)])
