@@ -12,6 +12,7 @@ from torch_geometric.data import Batch, Data
 
 from benchmarks.workloads import Workload
 from dropgnn.engine.parts import Parts
+from dropgnn.engine.plan import SharedPlan
 from dropgnn.nn import DropGNN, Encoder
 from dropgnn.training.ahead import ahead
 from dropgnn.training.loop import inputs
@@ -83,9 +84,15 @@ class Trainer:
 
     def _ready(self, model: DropGNN) -> Iterable[tuple[Data, dict[str, Any]]]:
         if self.keeps_plan:
-            pairs = zip(self.batches, self.chosen, strict=True)
-            return ((batch, {"plan": self.parts.take(chosen)}) for batch, chosen in pairs)
+            return ((batch, {"plan": self.plan(number)}) for number, batch in enumerate(self.batches))
         return ahead(model, self.batches) if self.plans_ahead else ((batch, {}) for batch in self.batches)
+
+    def plan(self, number: int) -> SharedPlan:
+        """The plan for a batch: a part of the dataset's, or drawn and planned now."""
+        assert isinstance(self.model, DropGNN)
+        return (
+            self.parts.take(self.chosen[number]) if self.keeps_plan else self.model.plan(*inputs(self.batches[number]))
+        )
 
     def _step(self, loss: Tensor) -> None:
         self.optimizer.zero_grad()

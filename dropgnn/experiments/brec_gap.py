@@ -7,10 +7,12 @@ from itertools import combinations
 from typing import Any
 
 import networkx as nx
+import numpy as np
 
 from dropgnn.data.brec import BrecPair
 from dropgnn.data.pairs import structure_of
 from dropgnn.theory.distinguish import distinguish
+from dropgnn.theory.views import Structure, dropped_sets, view_words
 from dropgnn.theory.wl import Palette, refine
 
 
@@ -48,9 +50,22 @@ def _depth(pair: BrecPair, k: int, layers: int) -> int | None:
 
 
 def _gin_sees(pair: BrecPair, k: int, layers: int) -> bool:
-    """Whether the views of nodes over all dropouts of up to k nodes differ for a GIN with epsilon = 0, colour by colour."""
+    """Whether the views of nodes over all dropouts of up to k nodes differ for a GIN with epsilon = 0.
+
+    Different words are a proof; where they agree, the colours themselves are compared.
+    """
+    a, b = (_words(structure_of(graph), k, layers) for graph in (pair.a, pair.b))
+    if not np.array_equal(a, b):
+        return True
     palette = Palette()
     return _profiles(pair.a, k, layers, palette) != _profiles(pair.b, k, layers, palette)
+
+
+def _words(graph: Structure, k: int, layers: int) -> np.ndarray:
+    """What every node sees over the dropouts of each size, as words, in an order that does not depend on the nodes'."""
+    sizes = (dropped_sets(graph, size) for size in range(k + 1))
+    words = np.stack([view_words(graph, sets, depth=layers, mode="zero", knows_itself=False).node for sets in sizes])
+    return words[:, np.lexsort(words)]
 
 
 def _profiles(graph: nx.Graph, k: int, layers: int, palette: Palette) -> Counter[tuple[int, ...]]:

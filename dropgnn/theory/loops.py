@@ -33,7 +33,7 @@ def _is_new(keys, stamps, stamp, key):
 
 
 @njit(cache=True, nogil=True)
-def hash_views(ptr, neighbor, colour, sets, depth, removes, keep):
+def hash_views(ptr, neighbor, colour, sets, depth, removes, knows_itself, keep):
     """64-bit words for what is seen: equal views have equal words.
 
     Without a depth every component of a copy is refined until its colours are stable, by itself: what a node sees must not
@@ -42,6 +42,7 @@ def hash_views(ptr, neighbor, colour, sets, depth, removes, keep):
     Args:
         depth: Rounds of refinement; -1 means until nothing changes any more.
         removes: Whether dropped nodes are taken out; otherwise they get a colour of their own.
+        knows_itself: Whether a node tells its own colour from those it hears; if not, there must be a depth.
         keep: Whether to return what every node sees in every copy, too.
 
     Returns:
@@ -81,10 +82,10 @@ def hash_views(ptr, neighbor, colour, sets, depth, removes, keep):
             for here in range(nodes):
                 if (removes and gone[here] == copy) or rounds[part[here]] >= 0:
                     continue
-                heard = np.uint64(0)
+                heard, own = (np.uint64(0), word[here]) if knows_itself else (mixed[here], np.uint64(0))
                 for edge in range(ptr[here], ptr[here + 1]):
                     heard += mixed[neighbor[edge]]
-                word[here] = combine(word[here], heard)
+                word[here] = combine(own, heard)
                 if depth < 0:
                     count[part[here]] += _is_new(keys, stamps, stamp, combine(word[here], np.uint64(part[here])))
             done += 1

@@ -81,6 +81,7 @@ def view_words(
     *,
     depth: int | None = None,
     mode: str = "remove",
+    knows_itself: bool = True,
     keep: bool = False,
 ) -> Words:
     """Words for what is seen, equal where the views are equal.
@@ -90,12 +91,17 @@ def view_words(
         sets: What is dropped in each copy, ``[M, k]``.
         depth: Rounds of refinement, the layers of a GNN; by default until nothing changes any more.
         mode: ``"remove"`` or ``"zero"``.
+        knows_itself: As for :func:`~dropgnn.theory.wl.refine`; without, a depth must be given.
         keep: Whether what each node sees in each copy is wanted, too.
     """
     check_mode(mode)
+    if depth is None and not knows_itself:
+        raise InvalidArgument(
+            "depth", "must be given where nodes do not know themselves: colours need not settle", got=None
+        )
     rounds = -1 if depth is None else depth
     graph = (structure.ptr, structure.neighbor, structure.colour)
-    return Words(*hash_views(*graph, sets, rounds, mode == "remove", keep))
+    return Words(*hash_views(*graph, sets, rounds, mode == "remove", knows_itself, keep))
 
 
 def exact_labels(

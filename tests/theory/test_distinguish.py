@@ -94,6 +94,27 @@ def test_words_and_colours_agree() -> None:
             assert len(both) == len({word for word, _ in both}) == len({label for _, label in both})
 
 
+def test_words_and_colours_agree_where_nodes_do_not_know_themselves() -> None:
+    """A triangle and a path of three look alike from the middle then; words and colours say so alike."""
+    palette = Palette()
+    for graph in (
+        nx.path_graph(3),
+        nx.complete_graph(3),
+        *(nx.gnp_random_graph(8, 0.4, seed=seed) for seed in range(20)),
+    ):
+        structure = structure_of(graph)
+        heard = [list(graph[node]) for node in graph]
+        words = view_words(structure, dropped_sets(structure, 0), depth=3, knows_itself=False, keep=True).pair[0]
+        colours = refine(heard, [0] * len(graph), 3, palette, knows_itself=False)
+        both = set(zip(words.tolist(), colours, strict=True))
+        assert len(both) == len(set(words.tolist())) == len(set(colours))
+    path, triangle = [[1], [0, 2], [1]], [[1, 2], [0, 2], [0, 1]]
+    seen = [refine(heard, "aaa", 1, palette, knows_itself=False)[1] for heard in (path, triangle)]
+    assert seen[0] == seen[1]
+    with pytest.raises(InvalidArgument, match="colours need not settle"):
+        view_words(structure, dropped_sets(structure, 0), knows_itself=False)
+
+
 def test_words_and_colours_agree_on_copies_that_fall_apart() -> None:
     """What a node sees does not depend on what it cannot hear, however long the rest of its copy takes to settle.
 
