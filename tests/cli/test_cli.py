@@ -121,3 +121,32 @@ def test_brec_without_data(tmp_path: Path) -> None:
     shown = dropgnn("brec", "certificate", DROPGNN_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
     assert shown.returncode == 2
     assert "BREC was not found; pass --data DIR or set DROPGNN_DATA" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("table9",),
+            "'study' must be one of table1, figure-runs, figure-p, modes, samplers, aggregators (got 'table9')",
+        ),
+        (("table1", "--task", "limits3"), "'task' must be one of limits1, limits2,"),
+        (("table1", "--preset", "best"), "'preset' must be one of paper, published (got 'best')"),
+    ],
+)
+def test_reproduce_says_what_there_is(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    shown = dropgnn("reproduce", *arguments, "--work", str(tmp_path / "runs"), "--results", str(tmp_path / "results"))
+    assert shown.returncode == 2
+    assert message in shown.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_report_without_results(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    shown = dropgnn("report", "--results", str(tmp_path / "nowhere"), "--output", str(page))
+    assert shown.returncode == 0
+    assert "no studies" in shown.stdout
+    assert "There are no results yet" in page.read_text()
+    refused = dropgnn("report", "--output", str(tmp_path / "no" / "report.html"))
+    assert refused.returncode == 2
+    assert "'output' must be a file in an existing folder" in refused.stderr
