@@ -77,28 +77,25 @@ def train(
 
 @commands.command("explain")
 def explain(
-    trained: Annotated[Path, typer.Argument(help="What dropgnn brec train wrote with --output.")],
-    certificate: Annotated[Path, typer.Argument(help="What dropgnn brec certificate wrote with --output.")],
-    data: Data = None,
+    trained: Annotated[Path, typer.Argument(help="What dropgnn brec train wrote with --output.")], data: Data = None
 ) -> None:
-    """Why a trained model misses pairs that dropouts separate: pair by pair, where that can be proved."""
+    """Why a trained model misses pairs, and whether it separates any that it cannot see: pair by pair."""
     from rich.progress import track
 
     from dropgnn.data.brec import NAMES, load_brec
     from dropgnn.experiments.brec_gap import dropped_by, reason
-    from dropgnn.report.brec import load
+    from dropgnn.report.brec import load_trained
 
-    pairs, found = load_brec(data), load(trained)
-    smallest = {row["pair"]: row["k"] for row in load(certificate)["pairs"]}
-    missed = [row for row in found["pairs"] if not (row["separated"] and row["reliable"])]
-    console = Console()
-    for row in track(missed, "pairs", console=Console(stderr=True), transient=True):
+    pairs, found = load_brec(data), load_trained(trained)
+    console, told = Console(), 0
+    for row in track(found["pairs"], "pairs", console=Console(stderr=True), transient=True):
         number = row["pair"]
-        why = reason(pairs[number], row, smallest[number], k=dropped_by(found["method"], row), layers=found["layers"])
-        console.print(
-            f"{number:>3}  {NAMES[row['kind']]:<18}  {row['nodes']:>3} nodes  {why}", highlight=False, soft_wrap=True
-        )
-    console.print(f"{len(missed)} of {len(found['pairs'])} pairs missed", highlight=False)
+        why = reason(pairs[number], row, k=dropped_by(found["method"], row), layers=found["layers"])
+        if why is not None:
+            told += 1
+            line = f"{number:>3}  {NAMES[row['kind']]:<18}  {row['nodes']:>3} nodes  {why}"
+            console.print(line, highlight=False, soft_wrap=True)
+    console.print(f"{told} of {len(found['pairs'])} pairs", highlight=False)
 
 
 def _run(work: Any, trials: Sequence[Any], store: Store, jobs: int) -> list[dict[str, Any]]:

@@ -1,4 +1,8 @@
-"""Why a trained model misses a pair of BREC that dropouts separate."""
+"""Why a trained model misses a pair of BREC, and whether it separates one that it cannot see.
+
+The models mark dropped nodes (mode ``zero``), are GINs with epsilon = 0 and weigh all dropped sets alike, so that is what is
+looked at here; the certificate removes dropped nodes and knows no layers.
+"""
 
 from __future__ import annotations
 
@@ -11,71 +15,78 @@ import numpy as np
 
 from dropgnn.data.brec import BrecPair
 from dropgnn.data.pairs import structure_of
+from dropgnn.errors import Unsupported
 from dropgnn.theory.distinguish import distinguish
 from dropgnn.theory.views import Structure, dropped_sets, view_words
 from dropgnn.theory.wl import Palette, refine
 
 
-def reason(pair: BrecPair, row: dict[str, Any], smallest_k: int, *, k: int, layers: int) -> str:
-    """In words: too few dropped nodes, too few layers, a GIN that does not know itself, or numbers too close.
+def dropped_by(method: str, row: dict[str, Any]) -> int:
+    """How many nodes a method drops at most."""
+    known = {"gin": 0, "exhaustive-1": 1, "exhaustive-2": row.get("k")}
+    if method not in known:
+        raise Unsupported(f"random runs drop any number of nodes; what {method} misses is a matter of chance")
+    return int(known[method])  # type: ignore[arg-type]
+
+
+def reason(pair: BrecPair, row: dict[str, Any], *, k: int, layers: int) -> str | None:
+    """Why the pair is missed, in words; ``None`` where it is separated, as it should be.
 
     Args:
         pair: The two graphs.
         row: What training found.
-        smallest_k: How many dropped nodes it takes, by the certificate.
-        k: How many the model drops at most.
+        k: How many nodes the model drops at most.
         layers: Of the model.
     """
-    if smallest_k > k:
-        return f"takes {smallest_k} dropped nodes, the model drops {k}"
-    depth = _depth(pair, smallest_k, layers)
-    if depth is None:
-        return f"not seen within {layers} layers"
-    if not _gin_sees(pair, smallest_k, layers) and not (k > smallest_k and _gin_sees(pair, k, layers)):
-        return "not seen by a GIN with epsilon = 0, for which a node is one of its neighbours"
-    return f"seen from layer {depth} on, but the numbers are too close: T² = {row['t2']:.1e}"
-
-
-def dropped_by(method: str, row: dict[str, Any]) -> int:
-    """How many nodes a method drops at most; random runs any number."""
-    return {"gin": 0, "exhaustive-1": 1, "exhaustive-2": row["k"]}.get(method, row["nodes"])
-
-
-def _depth(pair: BrecPair, k: int, layers: int) -> int | None:
+    separated = row["separated"] and row["reliable"]
     a, b = structure_of(pair.a), structure_of(pair.b)
-    for depth in range(1, layers + 1):
-        if distinguish(a, b, max_k=k, depth=depth, mode="zero", telling=False).k is not None:
-            return depth
-    return None
+    if distinguish(a, b, max_k=k, mode="zero", telling=False).k is None:
+        return "separated, but no GNN can: rounding" if separated else f"takes more than {k} dropped nodes"
+    layer = first_layer(pair, k, layers)
+    if layer is None:
+        return (
+            "separated, but no GIN can: rounding"
+            if separated
+            else f"not seen by {layers} layers of GIN with epsilon = 0"
+        )
+    return None if separated else f"seen from layer {layer} on, but the numbers are too close: T² = {row['t2']:.1e}"
 
 
-def _gin_sees(pair: BrecPair, k: int, layers: int) -> bool:
-    """Whether the views of nodes over all dropouts of up to k nodes differ for a GIN with epsilon = 0.
+def first_layer(pair: BrecPair, k: int, layers: int) -> int | None:
+    """After which layer of a GIN with epsilon = 0 the views of nodes over all dropouts of up to k nodes differ, if ever.
 
-    Different words are a proof; where they agree, the colours themselves are compared.
+    Different words are a proof. Where they agree after all layers, the colours themselves are compared.
     """
-    a, b = (_words(structure_of(graph), k, layers) for graph in (pair.a, pair.b))
-    if not np.array_equal(a, b):
-        return True
+    words = [_words(structure_of(graph), k, layers) for graph in (pair.a, pair.b)]
+    for layer in range(1, layers + 1):
+        a, b = (word[:layer][:, np.lexsort(word[:layer])] for word in words)
+        if not np.array_equal(a, b):
+            return layer
     palette = Palette()
-    return _profiles(pair.a, k, layers, palette) != _profiles(pair.b, k, layers, palette)
+    same = _profiles(pair.a, k, layers, palette) == _profiles(pair.b, k, layers, palette)
+    return None if same else layers
 
 
 def _words(graph: Structure, k: int, layers: int) -> np.ndarray:
-    """What every node sees over the dropouts of each size, as words, in an order that does not depend on the nodes'."""
-    sizes = (dropped_sets(graph, size) for size in range(k + 1))
-    words = np.stack([view_words(graph, sets, depth=layers, mode="zero", knows_itself=False).node for sets in sizes])
-    return words[:, np.lexsort(words)]
+    """What every node sees after each layer over all dropped sets together, as words, ``[layers, n]``."""
+    words = np.zeros((layers, graph.num_nodes), np.uint64)
+    for size in range(k + 1):
+        sets = dropped_sets(graph, size)
+        for layer in range(layers):
+            words[layer] += view_words(graph, sets, depth=layer + 1, mode="zero", knows_itself=False).node
+    return words
 
 
-def _profiles(graph: nx.Graph, k: int, layers: int, palette: Palette) -> Counter[tuple[int, ...]]:
+def _profiles(graph: nx.Graph, k: int, layers: int, palette: Palette) -> Counter[tuple[tuple[int, ...], ...]]:
+    """The same as colours."""
     nodes = sorted(graph)
     number = {node: index for index, node in enumerate(nodes)}
     heard = [[number[other] for other in graph[node]] for node in nodes]
-    seen: list[list[int]] = [[] for _ in nodes]
+    seen: list[list[list[int]]] = [[[] for _ in range(layers)] for _ in nodes]
     for size in range(k + 1):
         for dropped in combinations(range(len(nodes)), size):
             labels = [node in dropped for node in range(len(nodes))]
-            for node, colour in enumerate(refine(heard, labels, layers, palette, knows_itself=False)):
-                seen[node].append(colour)
-    return Counter(tuple(sorted(colours)) for colours in seen)
+            for layer in range(layers):
+                for node, colour in enumerate(refine(heard, labels, layer + 1, palette, knows_itself=False)):
+                    seen[node][layer].append(colour)
+    return Counter(tuple(tuple(sorted(colours)) for colours in views) for views in seen)

@@ -59,13 +59,17 @@ def trained_table(found: Sequence[dict[str, Any]], method: str) -> Table:
     return table
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Read results back."""
+def load_trained(path: Path) -> dict[str, Any]:
+    """Read results of ``dropgnn brec train`` back."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        [(row["pair"], row["kind"], row["nodes"]) for row in found["pairs"]]
+        found["method"], int(found["layers"])
+        [
+            (int(row["pair"]), NAMES[row["kind"]], row["nodes"], row["separated"], row["reliable"])
+            for row in found["pairs"]
+        ]
     except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise DataProblem(f"{path} is not a file of results of dropgnn brec: {problem}") from problem
+        raise DataProblem(f"{path} is not what dropgnn brec train writes ({problem})") from problem
     return found
 
 

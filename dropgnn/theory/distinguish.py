@@ -120,6 +120,9 @@ def distinguish(
         if node is not None and not 0 <= node < graph.num_nodes:
             raise InvalidArgument("nodes", f"must name one of the {graph.num_nodes} nodes of {name}", got=node)
     p = Fraction(1, max(a.num_nodes, b.num_nodes, 1)) if p is None else p
+    asked = depth
+    if depth is None and not (a.is_undirected and b.is_undirected):
+        depth = a.num_nodes + b.num_nodes  # after so many rounds nothing changes any more
     profiles = [np.zeros(graph.num_nodes, np.uint64) for graph in (a, b)]
     tried: list[tuple[Dropouts, Dropouts]] = []
     subsets, proved = 0, True
@@ -134,14 +137,14 @@ def distinguish(
         ]
         if _differ(profiles, nodes):
             best = most_telling((a, b), k, profiles, nodes, depth=depth, mode=mode, p=p) if k and telling else None
-            return Verdict(k, k, subsets, depth, mode, p, best, proved)
+            return Verdict(k, k, subsets, asked, mode, p, best, proved)
         if sum(dropouts.pairs for both in tried for dropouts in both) > MOST_PAIRS:
             proved = False
         elif not _agree_exactly(tried, nodes, depth, mode):
             raise DropGNNError(
                 "two different views share a 64-bit word, which should never happen; please report the pair"
             )
-    return Verdict(None, max_k, subsets, depth, mode, p, None, proved)
+    return Verdict(None, max_k, subsets, asked, mode, p, None, proved)
 
 
 def _differ(profiles: Sequence[np.ndarray], nodes: tuple[int, int] | None) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, combinations
 from typing import NamedTuple
 
@@ -58,6 +59,16 @@ class Structure:
     def num_nodes(self) -> int:
         return self.colour.size
 
+    @cached_property
+    def is_undirected(self) -> bool:
+        """Whether every edge is heard in both directions, as often."""
+        receiver = np.repeat(np.arange(self.num_nodes), np.diff(self.ptr)).astype(np.int64)
+        there, back = (
+            receiver * self.num_nodes + self.neighbor,
+            self.neighbor.astype(np.int64) * self.num_nodes + receiver,
+        )
+        return np.array_equal(np.sort(there), np.sort(back))
+
 
 def dropped_sets(structure: Structure, k: int, *, budget: int = BUDGET) -> np.ndarray:
     """All sets of exactly k nodes, ``[M, k]``."""
@@ -95,9 +106,9 @@ def view_words(
         keep: Whether what each node sees in each copy is wanted, too.
     """
     check_mode(mode)
-    if depth is None and not knows_itself:
+    if depth is None and not (knows_itself and structure.is_undirected):
         raise InvalidArgument(
-            "depth", "must be given where nodes do not know themselves: colours need not settle", got=None
+            "depth", "must be given where edges have a direction, or where nodes do not know themselves", got=None
         )
     rounds = -1 if depth is None else depth
     graph = (structure.ptr, structure.neighbor, structure.colour)

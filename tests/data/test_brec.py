@@ -13,9 +13,9 @@ from torch_geometric.data import Batch
 
 from dropgnn.data.brec import FILES, RELABELLED, kind_of, load_brec
 from dropgnn.data.pairs import named_pair, structure_of
-from dropgnn.errors import DataProblem
+from dropgnn.errors import DataProblem, Unsupported
 from dropgnn.experiments import brec_certificate, brec_trained
-from dropgnn.experiments.brec_gap import reason
+from dropgnn.experiments.brec_gap import dropped_by, reason
 from dropgnn.experiments.brec_trained import hotelling, threshold
 from dropgnn.theory.distinguish import distinguish
 from dropgnn.training.loop import inputs
@@ -108,14 +108,21 @@ def test_trained(brec: Path, pair: int, method: str, separated: bool) -> None:
 
 
 def test_why_a_pair_is_missed(brec: Path) -> None:
-    """Too few dropped nodes; a GIN that takes a node for one of its neighbours; numbers too close; too few layers."""
-    pairs, row = load_brec(brec), {"t2": 0.5}
-    assert reason(pairs[110], row, 2, k=1, layers=16) == "takes 2 dropped nodes, the model drops 1"
-    assert reason(pairs[4], row, 1, k=1, layers=16).startswith("not seen by a GIN with epsilon = 0")
-    assert (
-        reason(pairs[5], row, 1, k=1, layers=16) == "seen from layer 2 on, but the numbers are too close: T² = 5.0e-01"
-    )
-    assert reason(pairs[265], row, 1, k=1, layers=4) == "not seen within 4 layers"
+    """Too few dropped nodes; a GIN that takes a node for one of its neighbours, or has too few layers; numbers too close."""
+    pairs, row = load_brec(brec), {"t2": 0.5, "separated": False, "reliable": True}
+    assert reason(pairs[110], row, k=1, layers=4) == "takes more than 1 dropped nodes"
+    assert reason(pairs[4], row, k=1, layers=4) == "not seen by 4 layers of GIN with epsilon = 0"
+    assert reason(pairs[265], row, k=1, layers=4) == "not seen by 4 layers of GIN with epsilon = 0"
+    assert reason(pairs[265], row, k=1, layers=6) == "seen from layer 5 on, but the numbers are too close: T² = 5.0e-01"
+
+
+def test_what_is_separated_and_should_not_be(brec: Path) -> None:
+    pairs, row = load_brec(brec), {"t2": 1e3, "separated": True, "reliable": True}
+    assert reason(pairs[265], row, k=1, layers=6) is None
+    assert reason(pairs[110], row, k=1, layers=4) == "separated, but no GNN can: rounding"
+    assert reason(pairs[4], row, k=1, layers=4) == "separated, but no GIN can: rounding"
+    with pytest.raises(Unsupported, match="a matter of chance"):
+        dropped_by("random-50", row)
 
 
 def test_what_gin_with_epsilon_0_does_not_see(brec: Path) -> None:

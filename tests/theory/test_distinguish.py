@@ -111,7 +111,7 @@ def test_words_and_colours_agree_where_nodes_do_not_know_themselves() -> None:
     path, triangle = [[1], [0, 2], [1]], [[1, 2], [0, 2], [0, 1]]
     seen = [refine(heard, "aaa", 1, palette, knows_itself=False)[1] for heard in (path, triangle)]
     assert seen[0] == seen[1]
-    with pytest.raises(InvalidArgument, match="colours need not settle"):
+    with pytest.raises(InvalidArgument, match="where nodes do not know themselves"):
         view_words(structure, dropped_sets(structure, 0), knows_itself=False)
 
 
@@ -128,6 +128,20 @@ def test_words_and_colours_agree_on_copies_that_fall_apart() -> None:
         words = np.concatenate([view_words(*pair, keep=True).pair.ravel() for pair in zip(graphs, sets, strict=True)])
         both = set(zip(words.tolist(), labels.tolist(), strict=True))
         assert len(both) == len(np.unique(words)) == len(np.unique(labels))
+
+
+def test_directed_edges() -> None:
+    """A node must not be told by what it cannot hear: two receivers of one sender, or one each of two."""
+    a, b = Structure.of([[0, 0], [1, 2]], 4), Structure.of([[0, 3], [1, 2]], 4)  # type: ignore[arg-type]
+    assert not a.is_undirected
+    assert Structure.undirected([(0, 1), (1, 1)], 2).is_undirected
+    verdict = distinguish(a, b, max_k=2)
+    assert (verdict.k, verdict.proved, verdict.depth) == (None, True, None)
+    assert distinguish(a, b, nodes=(3, 3), max_k=2).k is None
+    longer = Structure.of([[0, 1], [1, 2]], 4)  # type: ignore[arg-type]
+    assert distinguish(a, longer, max_k=0).k == 0
+    with pytest.raises(InvalidArgument, match="where edges have a direction"):
+        view_words(a, dropped_sets(a, 1))
 
 
 def test_a_collision_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
