@@ -31,6 +31,7 @@ def reproduce(
     from dataclasses import replace
 
     from dropgnn.data.synthetic import SYNTHETIC
+    from dropgnn.errors import InvalidArgument
     from dropgnn.experiments import beyond_wl
     from dropgnn.experiments.archive import collect, save_archive
     from dropgnn.experiments.store import Store
@@ -38,6 +39,8 @@ def reproduce(
     from dropgnn.report.terminal import show
     from dropgnn.training.presets import PRESETS
 
+    if results.exists() and not results.is_dir():
+        raise InvalidArgument("results", "must be a folder", got=results)
     chosen = STUDIES[study]
     PRESETS[preset]  # an unknown name is an error now
     scale = replace(QUICK if quick else FULL, preset=preset)
@@ -49,12 +52,18 @@ def reproduce(
     told = [f"dropgnn reproduce {study}", f"--preset {preset}" * (preset != "paper"), "--quick" * quick]
     told += [f"--task {task}" for task in tasks or ()]
     told += [f"--seeds {seeds}" * (seeds is not None), f"--epochs {epochs}" * (epochs is not None)]
-    name = study + f"-{preset}" * (preset != "paper") + "-quick" * quick
+    name = "-".join(filter(None, [study, preset * (preset != "paper"), "quick" * quick, *(tasks or ())]))
+    name += f"-{seeds}-seeds" * (seeds is not None) + f"-{epochs}-epochs" * (epochs is not None)
+    interrupted: typer.Exit | None = None
     try:
         run_with_bar(
             beyond_wl.run, trials, store, jobs=jobs, cluster=cluster, unit="epochs", size=lambda trial: trial.epochs
         )
-    finally:  # an interrupted study is a partial one
-        archive = collect(study, trials, store, " ".join(filter(None, told)))
-        save_archive(results / f"{name}.json", archive)
+    except typer.Exit as stopped:  # an interrupted study is a partial one
+        interrupted = stopped
+    archive = collect(name, study, trials, store, " ".join(filter(None, told)))
+    if not save_archive(results, archive):
+        Console(stderr=True).print(f"{results / name}.json has more trials and is left as it is", highlight=False)
+    if interrupted is not None:
+        raise interrupted
     show(Console(), chosen.summarize(archive.found))

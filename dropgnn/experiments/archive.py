@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from dropgnn.errors import DropGNNError
 from dropgnn.experiments.beyond_wl import Trial
-from dropgnn.experiments.store import Store, versions
+from dropgnn.experiments.store import Store
 from dropgnn.experiments.summary import Found
 
 DIGITS = 6
@@ -18,8 +19,9 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Archive:
-    """The finished trials of a study, and how many it has when complete."""
+    """The finished trials of a study, and how many it has when complete; ``name`` tells smaller and larger ones apart."""
 
+    name: str
     study: str
     found: tuple[Found, ...]
     planned: int
@@ -27,29 +29,34 @@ class Archive:
     command: str
 
 
-def collect(study: str, trials: Sequence[Trial], store: Store, command: str) -> Archive:
-    """What is finished of a study."""
-    found = [Found(trial, record["result"], record["seconds"]) for trial in trials if (record := store.record(trial))]
-    return Archive(study, tuple(found), len(trials), versions(), command)
+def collect(name: str, study: str, trials: Sequence[Trial], store: Store, command: str) -> Archive:
+    """What is finished of a study, and all versions that had a part in it."""
+    records = [(trial, record) for trial in trials if (record := store.record(trial)) is not None]
+    found = tuple(Found(trial, record["result"], record["seconds"]) for trial, record in records)
+    made_by: dict[str, set[str]] = {}
+    for _, record in records:
+        for package, number in record["versions"].items():
+            made_by.setdefault(package, set()).add(number)
+    versions = {package: ", ".join(sorted(numbers)) for package, numbers in made_by.items()}
+    return Archive(name, study, found, len(trials), versions, command)
 
 
-def save_archive(path: Path, archive: Archive) -> None:
-    """Write atomically; settings that are a trial's defaults are left out, numbers are rounded."""
-    default = {field.name: field.default for field in fields(Trial)}
+def save_archive(folder: Path, archive: Archive) -> bool:
+    """Write atomically, unless there is one with more trials already; numbers are rounded."""
+    path = folder / f"{archive.name}.json"
+    if path.is_file() and len(load_archive(path).found) > len(archive.found):
+        return False
     trials = [
-        {
-            "trial": {name: value for name, value in asdict(one.trial).items() if value != default[name]},
-            "result": _rounded(one.result),
-            "seconds": round(one.seconds, 1),
-        }
+        {"trial": asdict(one.trial), "result": _rounded(one.result), "seconds": round(one.seconds, 1)}
         for one in archive.found
     ]
     head = {"study": archive.study, "planned": archive.planned, "command": archive.command, "versions": archive.made_by}
     lines = ",\n".join(json.dumps(trial) for trial in trials)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(f".{os.getpid()}.part")
     beside.write_text(f'{json.dumps(head)[:-1]}, "trials": [\n{lines}\n]}}\n', encoding="utf-8")
     beside.replace(path)
+    return True
 
 
 def load_archive(path: Path) -> Archive:
@@ -57,7 +64,7 @@ def load_archive(path: Path) -> Archive:
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
         found = tuple(Found(Trial(**one["trial"]), one["result"], one["seconds"]) for one in read["trials"])
-        return Archive(read["study"], found, read["planned"], read["versions"], read["command"])
+        return Archive(path.stem, read["study"], found, read["planned"], read["versions"], read["command"])
     except (ValueError, KeyError, TypeError) as problem:
         raise DropGNNError(
             f"{path.name} is not a study's file ({problem}); remove it, or make it again with dropgnn reproduce"

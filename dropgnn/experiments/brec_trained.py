@@ -29,7 +29,7 @@ from dropgnn.theory.enumerate import count_dropouts
 from dropgnn.training.loop import inputs
 from dropgnn.training.seeds import seeded_weights, stream
 
-EXPERIMENT = "brec-trained"
+EXPERIMENT = "brec-trained-2"  # 2: random runs train on some of the relabelled copies per step
 WIDTH = 16
 RIDGE = 1e-7
 """Added to the covariance: an exactly invariant model has none, and a pseudo-inverse would turn its proof into a zero."""

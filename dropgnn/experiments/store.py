@@ -8,14 +8,13 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
-
-import torch
 
 from dropgnn.errors import DropGNNError
 from dropgnn.training.cluster import spread_on_ray
@@ -62,7 +61,8 @@ class Store:
                 raise ValueError("it belongs to another trial")
             float(found["seconds"])
         except (ValueError, KeyError, TypeError):
-            path.replace(path.with_suffix(".broken"))
+            with suppress(FileNotFoundError):  # someone else was faster
+                path.replace(path.with_suffix(".broken"))
             return None
         return found
 
@@ -99,6 +99,7 @@ def run_missing(
     chosen = [trials[number] for number in missing]
     if not chosen:
         return
+    versions()  # of the code as it is now, not when the first result comes
     if cluster is None:
         everything: Generator[Progress | Finished[Mapping[str, Any]]] = spread(work, chosen, jobs=jobs)
     else:
@@ -116,10 +117,16 @@ def run_missing(
 
 @cache
 def versions() -> dict[str, str]:
-    """What computed a result."""
-    found = {"python": platform.python_version(), "torch": torch.__version__}
-    here = Path(__file__).parent
-    asked = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=False
-    )
-    return found | ({"commit": asked.stdout.strip()} if asked.returncode == 0 else {})
+    """What computes results: packages, and the commit of the code where it lies in a repository of its own."""
+    packages = ("dropgnn", "torch", "torch_geometric", "numpy", "numba")
+    found = {"python": platform.python_version()} | {name: version(name) for name in packages}
+    root = Path(__file__).resolve().parents[2]
+    if (root / ".git").exists():
+        try:
+            asked = subprocess.run(
+                ["git", "describe", "--always", "--dirty"], cwd=root, capture_output=True, text=True, check=True
+            )
+            found["commit"] = asked.stdout.strip()
+        except (OSError, subprocess.CalledProcessError):
+            pass  # no git, no commit
+    return found

@@ -12,6 +12,9 @@ from dropgnn.experiments.paper import Printed
 PRINTED_ZERO = 0.005
 """What a printed deviation of 0.00 may stand for."""
 
+ROUNDING = 1e-5
+"""What may be lost when numbers are kept with six digits."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -43,10 +46,12 @@ class Cell:
 
         >>> Cell((0.5, 0.5), Printed(0.5, 0.0)).verdict, Cell((1.0,), Printed(0.82, 0.05)).verdict, Cell((1.0,)).verdict
         ('agrees', 'above', '')
+        >>> Cell((0.98,), Printed(1.0, 0.01)).verdict, Cell((0.97,), Printed(1.0, 0.01)).verdict
+        ('agrees', 'below')
         """
         if self.paper is None or not self.values:
             return ""
-        if abs(self.mean - self.paper.mean) <= 2 * max(self.paper.deviation, PRINTED_ZERO):
+        if abs(self.mean - self.paper.mean) <= 2 * max(self.paper.deviation, PRINTED_ZERO) + ROUNDING:
             return "agrees"
         return "above" if self.mean > self.paper.mean else "below"
 

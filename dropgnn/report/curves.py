@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
@@ -19,7 +21,7 @@ def draw(figure: Figure) -> Picture:
     with mpl.rc_context({"font.size": 11, "axes.edgecolor": SOFT, "text.color": INK, "axes.labelcolor": INK}):
         picture = Picture(figsize=(10, 3.1), layout="constrained")
         axes = picture.subplots(1, len(figure.curves), sharey=True, squeeze=False)[0]
-        for ax, curve, colour in zip(axes, figure.curves, COLOURS, strict=False):
+        for ax, curve, colour in zip(axes, figure.curves, cycle(COLOURS), strict=False):
             _draw(ax, curve, colour, steps=figure.steps)
             ax.set_xlabel(figure.x)
         axes[0].set_ylabel("test accuracy")
@@ -27,17 +29,18 @@ def draw(figure: Figure) -> Picture:
 
 
 def _draw(ax: Axes, curve: Curve, colour: str, *, steps: bool) -> None:
-    there = [(x, values) for x, values in curve.points if values]
-    places = list(range(len(there))) if steps else [x for x, _ in there]
-    means = [np.mean(values) for _, values in there]
+    xs = [x for x, _ in curve.points]
+    place_of = {x: float(number) if steps else x for number, x in enumerate(xs)}
+    there = [(place_of[x], values) for x, values in curve.points if values]
     if there:
+        places, means = [place for place, _ in there], [np.mean(values) for _, values in there]
         low, high = np.transpose([np.percentile(values, BAND) for _, values in there])
         ax.fill_between(places, low, high, color=colour, alpha=0.18, linewidth=0)
-    ax.plot(places, means, color=colour, marker="o", markersize=4, linewidth=1.8)
+        ax.plot(places, means, color=colour, marker="o", markersize=4, linewidth=1.8)
     if steps:
-        ax.set_xticks(places, [f"{x:g}" for x, _ in there], rotation=45)
-    if curve.mark is not None and there:
-        place = np.interp(curve.mark, [x for x, _ in there], places) if steps else curve.mark
+        ax.set_xticks(list(place_of.values()), [f"{x:g}" for x in xs], rotation=45)
+    if curve.mark is not None:
+        place = np.interp(curve.mark, xs, list(place_of.values()))
         ax.axvline(float(place), color=SOFT, linestyle=":", linewidth=1.2)
         ax.annotate(
             f"p = {curve.mark:.3g}",

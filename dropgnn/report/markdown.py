@@ -10,7 +10,7 @@ from dropgnn.experiments.studies import STUDIES
 from dropgnn.experiments.summary import Cell, Sheet
 from dropgnn.report.curves import draw
 from dropgnn.report.pictures import svg
-from dropgnn.report.studies import how_made
+from dropgnn.report.studies import heading, how_made
 
 HEAD = """# Results
 
@@ -24,12 +24,12 @@ def write_markdown(path: Path, archives: Sequence[Archive]) -> None:
     lines = [HEAD]
     for archive in archives:
         study = STUDIES[archive.study]
-        lines += [f"## {study.title}", "", f"`{archive.command}`: {how_made(archive)}.", ""]
+        lines += [f"## {heading(archive)}", "", f"`{archive.command}`: {how_made(archive)}.", ""]
         for number, part in enumerate(study.summarize(archive.found)):
             if isinstance(part, Sheet):
                 lines += [*_table(part), ""]
                 continue
-            picture = Path("pictures") / f"{archive.study}{number or ''}.svg"
+            picture = Path("pictures") / f"{archive.name}{number or ''}.svg"
             (path.parent / picture).parent.mkdir(parents=True, exist_ok=True)
             (path.parent / picture).write_text(svg(draw(part)), encoding="utf-8")
             lines += [f"![{part.title}]({picture.as_posix()})", "", f"{part.title}: {part.note}.", ""]
@@ -51,4 +51,4 @@ def _cell(cell: Cell) -> str:
     if cell.paper is None:
         return str(cell)
     paper = f"({cell.paper})"
-    return f"{cell} {paper if cell.verdict == 'agrees' else f'**{paper}**'}"
+    return f"{cell} {f'**{paper}**' if cell.verdict in ('above', 'below') else paper}"

@@ -23,10 +23,16 @@ def archives_in(folder: Path) -> list[Archive]:
     """All studies' files of a folder, in the order of the studies; other files are left alone."""
     found = [
         load_archive(path)
-        for path in sorted(folder.glob("*.json"))
+        for path in folder.glob("*.json")
         if any(path.stem == name or path.stem.startswith(f"{name}-") for name in STUDIES)
     ]
-    return sorted(found, key=lambda archive: list(STUDIES).index(archive.study))
+    return sorted(found, key=lambda archive: (list(STUDIES).index(archive.study), archive.name))
+
+
+def heading(archive: Archive) -> str:
+    """The study's title, and what is special about this run of it."""
+    special = archive.name.removeprefix(archive.study).replace("-", " ").strip()
+    return STUDIES[archive.study].title + (f" ({special})" if special else "")
 
 
 def report_page(archives: Sequence[Archive]) -> str:
@@ -65,7 +71,7 @@ def how_made(archive: Archive) -> str:
 def _section(archive: Archive) -> list[str]:
     study = STUDIES[archive.study]
     lines = [
-        f"<h2>{study.title}</h2>",
+        f"<h2>{escape(heading(archive))}</h2>",
         html.paragraph(f"<code>{escape(archive.command)}</code><br>{escape(how_made(archive))}"),
     ]
     for part in study.summarize(archive.found):
@@ -74,10 +80,10 @@ def _section(archive: Archive) -> list[str]:
 
 
 def _sheet(sheet: Sheet, study: str) -> str:
-    heading = sheet.title.removeprefix(study).lstrip(", ")
+    name = sheet.title.removeprefix(study).lstrip(", ")
     rows: list[list[str | html.Marked]] = [[escape(name), *map(_cell, cells)] for name, cells in sheet.rows]
     return html.scrolling(
-        f"<h3>{escape(heading[:1].upper() + heading[1:])}</h3>"
+        f"<h3>{escape(name[:1].upper() + name[1:])}</h3>"
         + html.table(["", *map(escape, sheet.columns)], rows)
         + html.paragraph(escape(sheet.note))
     )

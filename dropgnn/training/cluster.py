@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 
 from dropgnn.errors import MissingExtra
-from dropgnn.training.parallel import Finished, Progress
+from dropgnn.training.parallel import Finished, Progress, raise_failures
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -38,9 +38,17 @@ def spread_on_ray(
     try:
         remote = ray.remote(num_cpus=1)(_run)
         running = {remote.remote(work, trial): number for number, trial in enumerate(trials)}
+        failed: dict[int, BaseException] = {}
         while running:
             (ready, *_), _ = ray.wait(list(running), num_returns=1)
-            yield Finished(running.pop(ready), ray.get(ready))
+            number = running.pop(ready)
+            try:
+                result = ray.get(ready)
+            except ray.exceptions.RayError as problem:
+                failed[number] = problem
+            else:
+                yield Finished(number, result)
+        raise_failures(failed, trials)
     finally:
         ray.shutdown()
 

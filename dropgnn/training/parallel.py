@@ -6,13 +6,16 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty
 from typing import Generic, Protocol, TypeVar
 
 import torch
+
+from dropgnn.errors import DropGNNError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,18 +42,11 @@ class _Channel(Protocol):
 
 
 class _Flag(Protocol):
-    def is_set(self) -> bool: ...
-
-
-class Stopped(Exception):
-    """A trial was given up because nobody waits for it any more."""
+    def wait(self) -> bool: ...
 
 
 _news: _Channel | None = None
 """Where a worker process reports its progress; set once per process."""
-
-_stop: _Flag | None = None
-"""Whether a worker process shall give up; set once per process."""
 
 REPORT_EVERY = 10
 
@@ -60,45 +56,76 @@ def spread(
 ) -> Generator[Progress | Finished[R]]:
     """Run ``work(trial, on_epoch)`` for every trial on ``jobs`` processes, and yield news as it comes.
 
-    Results do not depend on ``jobs``: every process computes with one thread. Who stops listening, by Ctrl-C or otherwise,
-    stops the trials in flight at their next report; who is killed takes the processes along.
+    Results do not depend on ``jobs``: every process computes with one thread. A trial that fails does not stop the others; it is
+    named at the end. Who stops listening, by Ctrl-C or otherwise, or is killed, takes the processes along.
     """
     context = multiprocessing.get_context("spawn")
     news, stop = context.Queue(), context.Event()
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(news, stop))
+    failed: dict[int, BaseException] = {}
     try:
-        running = {pool.submit(_run, work, number, trial): number for number, trial in enumerate(trials)}
+        with _interrupts_held():
+            running = {pool.submit(_run, work, number, trial): number for number, trial in enumerate(trials)}
         while running:
             done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
             yield from _drain(news)
             for future in done:
-                yield Finished(running.pop(future), future.result())
-    finally:
+                number, problem = running.pop(future), future.exception()
+                if problem is None:
+                    yield Finished(number, future.result())
+                else:
+                    failed[number] = problem
+    except BaseException:
         stop.set()
+        raise
+    finally:
         pool.shutdown(wait=True, cancel_futures=True)
+    raise_failures(failed, trials)
+
+
+def raise_failures(failed: Mapping[int, BaseException], trials: Sequence[object]) -> None:
+    """Say which trials failed, and why the first of them did."""
+    if failed:
+        number, problem = next(iter(failed.items()))
+        raise DropGNNError(
+            f"{len(failed)} of {len(trials)} trials failed; the others are done. The first was {trials[number]}: "
+            f"{type(problem).__name__}: {problem}"
+        ) from problem
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C reaches every process of a terminal; those that start in here leave it to the first one."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(news: _Channel, stop: _Flag) -> None:
-    global _news, _stop
-    _news, _stop = news, stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of a terminal; the first one decides
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    global _news
+    _news = news
+    for end in (stop.wait, _wait_for_parent):  # what is in flight then is lost in any case
+        threading.Thread(target=_exit_after, args=(end,), daemon=True).start()
     torch.set_num_threads(1)
 
 
-def _end_with_parent() -> None:
+def _exit_after(end: Callable[[], object]) -> None:
+    end()
+    os._exit(1)
+
+
+def _wait_for_parent() -> None:
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    assert parent is not None  # only processes that were started here call this
+    parent.join()
 
 
 def _run(work: Callable[[T, Callable[[int, float], None]], R], number: int, trial: T) -> R:
     def on_epoch(epoch: int, loss: float) -> None:
         if epoch % REPORT_EVERY == 0 and _news is not None:
             _news.put(Progress(number, REPORT_EVERY))
-            if _stop is not None and _stop.is_set():
-                raise Stopped
 
     return work(trial, on_epoch)
 

@@ -29,10 +29,11 @@ def finish(folder: Path, *more: str) -> dict[str, dict[str, Any]]:
 
 
 def files(folder: Path) -> dict[str, dict[str, Any]]:
-    """Every result file without what may differ: when it was made and how long it took."""
+    """Every result file without what may differ: when it was made, by which commit, and how long it took."""
     found = {path.name: json.loads(path.read_text()) for path in (folder / "runs").glob("*.json")}
     for record in found.values():
         del record["seconds"], record["finished"]
+        record["versions"].pop("commit", None)
     return found
 
 
@@ -61,11 +62,14 @@ def test_killed_ten_times_and_resumed(undisturbed: dict[str, dict[str, Any]], tm
         now = set(files(tmp_path))
         assert done <= now
         done = now
+    made = {name: (tmp_path / "runs" / name).stat().st_mtime_ns for name in done}
     broken = tmp_path / "runs" / sorted(undisturbed)[0]
     broken.parent.mkdir(exist_ok=True)
+    made.pop(broken.name, None)
     broken.write_text('{"config": {"experiment"')
     assert finish(tmp_path) == undisturbed
     assert broken.with_suffix(".broken").is_file()
+    assert made == {name: (tmp_path / "runs" / name).stat().st_mtime_ns for name in made}
 
 
 def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
@@ -88,5 +92,30 @@ def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
     kept = len(files(tmp_path))
     assert 1 <= kept < TRIALS
     assert f"interrupted: {kept} of {TRIALS} are done and kept; run again to go on" in err
-    archive = json.loads((tmp_path / "results" / "table1.json").read_text())
+    archive = json.loads((tmp_path / "results" / "table1-limits1-1-seeds-1000-epochs.json").read_text())
     assert (len(archive["trials"]), archive["planned"]) == (kept, TRIALS)
+
+
+def test_ctrl_c_at_once(tmp_path: Path) -> None:
+    """While processes are still starting: no traceback from any of them."""
+    running = subprocess.Popen(
+        arguments(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    deadline = time.monotonic() + 120
+    while not _has_workers(running.pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 128 + signal.SIGINT
+    assert "Traceback" not in out + err
+
+
+def _has_workers(group: int) -> bool:
+    """Whether a process group has started processes of its own (Linux)."""
+    command = ["pgrep", "--pgroup", str(group), "--full", "spawn_main"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0

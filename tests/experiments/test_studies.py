@@ -27,7 +27,7 @@ def made_up(trial: Trial) -> Found:
 def archive_of(study: str, *, share: float = 1.0) -> Archive:
     trials = STUDIES[study].trials(QUICK)
     found = tuple(map(made_up, trials[: round(share * len(trials))]))
-    return Archive(study, found, len(trials), {"torch": "2"}, f"dropgnn reproduce {study} --quick")
+    return Archive(study, study, found, len(trials), {"torch": "2"}, f"dropgnn reproduce {study} --quick")
 
 
 def test_the_trials_of_the_paper() -> None:
@@ -85,9 +85,10 @@ def test_samplers_are_compared_at_equal_copies() -> None:
 
 def test_a_study_goes_through_its_file(tmp_path: Path) -> None:
     archive = archive_of("table1", share=0.5)
-    save_archive(tmp_path / "table1.json", archive)
-    again = load_archive(tmp_path / "table1.json")
-    assert again == archive
+    assert save_archive(tmp_path, archive)
+    assert load_archive(tmp_path / "table1.json") == archive
+    assert not save_archive(tmp_path, archive_of("table1", share=0.2))  # fewer trials never replace more
+    assert load_archive(tmp_path / "table1.json") == archive
     (tmp_path / "table1.json").write_text('{"study": "table1"}')
     with pytest.raises(DropGNNError, match=r"table1.json is not a study's file .*dropgnn reproduce"):
         load_archive(tmp_path / "table1.json")

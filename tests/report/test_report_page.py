@@ -24,7 +24,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Results of all studies, or of some with some trials missing, beside a file that is not ours; or none."""
     (tmp_path / "brec_certificate.json").write_text("{}")
     for name in STUDIES if SHARES[request.param] else ():
-        save_archive(tmp_path / f"{name}.json", archive_of(name, share=SHARES[request.param]))
+        save_archive(tmp_path, archive_of(name, share=SHARES[request.param]))
     return tmp_path
 
 

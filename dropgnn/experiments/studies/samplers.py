@@ -44,7 +44,10 @@ def summarize(found: Sequence[Found]) -> Summary:
     epochs = min((one.trial.epochs for one in found if one.trial.sampler == "bernoulli"), default=0)
     columns = tuple(f"{trained}: {tested}" for trained in TRAINED.values() for tested in TESTED.values())
     sheets = []
-    for name, equal_seconds in (("equal numbers of copies and epochs", False), ("equal training seconds", True)):
+    compared = {"equal numbers of copies and epochs": False}
+    if SECONDS_PER_EPOCH:
+        compared["equal training seconds"] = True
+    for name, equal_seconds in compared.items():
         rows = []
         for task, title in TASKS.items():
             cells = []
