@@ -72,16 +72,21 @@ def test_killed_ten_times_and_resumed(undisturbed: dict[str, dict[str, Any]], tm
     assert made == {name: (tmp_path / "runs" / name).stat().st_mtime_ns for name in made}
 
 
-def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
-    """A process group gets the signal, as from a terminal: one word, no traceback, and the study's file is there."""
-    running = subprocess.Popen(
-        arguments(tmp_path, "--epochs", "1000"),
+def in_a_terminal(command: list[str]) -> subprocess.Popen[str]:
+    """Start a process in a group of its own, for which Ctrl-C is what it is, whatever the tests were started from."""
+    return subprocess.Popen(
+        command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # whatever the tests were started from
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
+
+
+def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
+    """A process group gets the signal, as from a terminal: one word, no traceback, and the study's file is there."""
+    running = in_a_terminal(arguments(tmp_path, "--epochs", "1000"))
     deadline = time.monotonic() + 120
     while not list((tmp_path / "runs").glob("*.json")) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -98,14 +103,7 @@ def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
 
 def test_ctrl_c_at_once(tmp_path: Path) -> None:
     """While processes are still starting: no traceback from any of them."""
-    running = subprocess.Popen(
-        arguments(tmp_path),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    running = in_a_terminal(arguments(tmp_path))
     deadline = time.monotonic() + 120
     while not _has_workers(running.pid) and time.monotonic() < deadline:
         time.sleep(0.1)
