@@ -6,6 +6,7 @@ Writes ``benchmarks/results.json`` and ``benchmarks/results.svg``.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import json
 import multiprocessing
@@ -72,6 +73,8 @@ def _peak(workload: str, contestant: str) -> float:
     (chosen,) = [item for item in workloads(data_folder()) if item.name == workload]
     trainer = Trainer(chosen, contestant, threads=1)
     trainer.train()  # compiled code and optimiser state are there for good
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back, or it would not count when it is taken again (glibc)
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far (Linux)
     before = _status("VmRSS")
     for _ in range(3):

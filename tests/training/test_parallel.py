@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from dropgnn.errors import DropGNNError
 from dropgnn.training.parallel import Finished, Progress, spread
 
 
@@ -26,6 +27,8 @@ def test_results_do_not_depend_on_the_number_of_processes() -> None:
         assert sum(item.steps for item in news if isinstance(item, Progress)) <= 60
 
 
-def test_a_failing_trial_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="unlucky"):
-        list(spread(work, [13], jobs=1))
+def test_a_failing_trial_is_named_and_the_others_are_done() -> None:
+    news: list[Progress | Finished[tuple[int, int]]] = []
+    with pytest.raises(DropGNNError, match=r"1 of 3 trials failed; .* The first was 13: RuntimeError: unlucky"):
+        news.extend(spread(work, [2, 13, 3], jobs=1))
+    assert [item.result[0] for item in news if isinstance(item, Finished)] == [4, 9]
