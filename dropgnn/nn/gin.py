@@ -45,10 +45,10 @@ class _IsomorphismStack(Encoder):
 
 
 class GIN(_IsomorphismStack):
-    r"""Graph isomorphism network (Xu et al., ICLR 2019) with two-layer MLPs, batch norm and :math:`\varepsilon = 0`.
+    r"""Graph isomorphism network (Xu et al., ICLR 2019) with two-layer MLPs and batch norm.
 
     .. math::
-        x_v^{(l+1)} = \mathrm{ReLU}\,\mathrm{BN}\,\mathrm{MLP}\Big( x_v^{(l)} +
+        x_v^{(l+1)} = \mathrm{ReLU}\,\mathrm{BN}\,\mathrm{MLP}\Big( (1 + \varepsilon)\, x_v^{(l)} +
         \mathrm{aggr}_{u \in N(v)} x_u^{(l)} \Big)
 
     Args:
@@ -56,6 +56,8 @@ class GIN(_IsomorphismStack):
         hidden_channels: Width of every layer.
         num_layers: Number of convolutions; the paper uses 4, and 9 for Skip-circles.
         aggr: Neighbourhood aggregation, ``"sum"``, ``"mean"`` or ``"max"``.
+        eps: The paper has 0. A node then counts as one of its neighbours, which sees less than 1-WL; any other number tells
+            it apart.
 
     Shapes:
         x ``[N, in_channels]`` to ``[N, in_channels + num_layers * hidden_channels]``; ``channels`` has the widths.
@@ -65,9 +67,11 @@ class GIN(_IsomorphismStack):
     torch.Size([3, 65])
     """
 
-    def __init__(self, in_channels: int, hidden_channels: int, num_layers: int, *, aggr: str = "sum") -> None:
+    def __init__(
+        self, in_channels: int, hidden_channels: int, num_layers: int, *, aggr: str = "sum", eps: float = 0.0
+    ) -> None:
         widths = _widths(in_channels, hidden_channels, num_layers)
-        convs = [GINConv(_mlp(width, hidden_channels), aggr=AGGREGATIONS[aggr]) for width in widths]
+        convs = [GINConv(_mlp(width, hidden_channels), eps, aggr=AGGREGATIONS[aggr]) for width in widths]
         super().__init__(in_channels, hidden_channels, convs)
 
 

@@ -57,7 +57,7 @@ class GraphConvs(Encoder):
 
 ENCODERS: dict[str, Callable[[], torch.nn.Module]] = {
     "gin-sum": lambda: GIN(3, 4, 3),
-    "gin-mean": lambda: GIN(3, 4, 2, aggr="mean"),
+    "gin-mean": lambda: GIN(3, 4, 2, aggr="mean", eps=0.3),
     "gin-max": lambda: GIN(3, 4, 2, aggr="max"),
     "gine": lambda: GINE(3, 4, 2, edge_dim=2),
     "pyg-gin": lambda: pyg.GIN(3, 4, 2, norm="batch_norm", jk="cat"),

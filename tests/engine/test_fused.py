@@ -29,15 +29,15 @@ def outcome(model: DropGNN) -> dict[str, torch.Tensor]:
     return found | {name: buffer.double() for name, buffer in model.named_buffers()}
 
 
-def gin_model(**arguments: str) -> DropGNN:
+def gin_model(*, aggr: str = "sum", eps: float = 0.0) -> DropGNN:
     torch.manual_seed(1)
-    gin = GIN(3, 4, 3, **arguments)
+    gin = GIN(3, 4, 3, aggr=aggr, eps=eps)
     return DropGNN(gin, Bernoulli(0.3, r=5), head=LayerReadout(gin.channels, 2), engine="shared").double()
 
 
-@pytest.mark.parametrize("aggr", ["sum", "mean"])
-def test_fused_is_module_by_module(aggr: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = gin_model(aggr=aggr)
+@pytest.mark.parametrize(("aggr", "eps"), [("sum", 0.0), ("sum", 0.3), ("mean", 0.0)])
+def test_fused_is_module_by_module(aggr: str, eps: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = gin_model(aggr=aggr, eps=eps)
     fused = outcome(model)
     monkeypatch.setattr(shared_module, "run_fused", lambda layers, x, plan: None)
     for name, value in outcome(model).items():
