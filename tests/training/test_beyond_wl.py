@@ -7,7 +7,7 @@ import torch
 
 from dropgnn import GIN, DropGNN, Exhaustive, InvalidArgument
 from dropgnn.data.synthetic import task
-from dropgnn.experiments.beyond_wl import METHODS, Trial, run
+from dropgnn.experiments.beyond_wl import BOTH, METHODS, Trial, run
 from dropgnn.nn import LayerReadout
 from dropgnn.training.loop import fit
 from dropgnn.training.presets import PRESETS
@@ -15,8 +15,9 @@ from dropgnn.training.seeds import seeded_weights, stream
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_dropgin_solves_limits_1(seed: int) -> None:
-    result = run(Trial("limits1", "dropout", seed, epochs=200, preset="published", schedule="cosine"))
+@pytest.mark.parametrize("method", ["dropout", BOTH])
+def test_dropouts_solve_limits_1_and_so_they_do_with_ports(method: str, seed: int) -> None:
+    result = run(Trial("limits1", method, seed, epochs=200, preset="published", schedule="cosine"))
     assert (result["train"], result["test"]) == (1.0, 1.0)
 
 
