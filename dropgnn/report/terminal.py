@@ -18,15 +18,18 @@ def show(console: Console, summary: Summary) -> None:
 
 
 def _sheet(sheet: Sheet) -> Table:
+    """A line per cell, which fits any terminal; cells without results are left out."""
     table = _table(sheet.title, sheet.note)
-    table.add_column("")
-    for column in sheet.columns:
-        table.add_column(column, justify="right")
     compared = any(cell.paper for _, cells in sheet.rows for cell in cells)
+    for heading in ("", "", "ours", *["paper"] * compared):
+        table.add_column(heading, justify="right" if heading else "left")
     for name, cells in sheet.rows:
-        table.add_row(name, *[f"[{STYLES[cell.verdict]}]{cell}[/]" if cell.verdict else str(cell) for cell in cells])
-        if compared:
-            table.add_row("  paper", *["" if cell.paper is None else str(cell.paper) for cell in cells], style="dim")
+        there = [(column, cell) for column, cell in zip(sheet.columns, cells, strict=True) if cell.values]
+        for number, (column, cell) in enumerate(there):
+            ours = f"[{STYLES[cell.verdict]}]{cell}[/]" if cell.verdict else str(cell)
+            paper = ["" if cell.paper is None else f"[dim]{cell.paper}[/]"] * compared
+            table.add_row("" if number else name, column, ours, *paper)
+        table.add_section()
     return table
 
 
