@@ -1,6 +1,8 @@
 """Where a training step of the ``shared`` engine spends its time: ``python -m benchmarks.profile MUTAG``.
 
-Prints milliseconds per step of every stage, on one thread, and two bounds. If every row cost the same in both engines and
+Prints milliseconds per step of every stage, on one thread; then, of the same step, the work proper: the compiled loops of
+planning and of the layers, and the matrix products of the layers, timed by themselves on rows of the same number. What is left
+is the calls between them. And two bounds. If every row cost the same in both engines and
 nothing else cost anything, ``shared`` could be faster than ``batched`` by the first factor at most. But a step also has costs
 that do not depend on its rows, about those of a plain GNN: with these, and planning for free, the second factor is left.
 """
@@ -11,7 +13,10 @@ import argparse
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import ExitStack
+from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from rich.console import Console
@@ -19,7 +24,10 @@ from rich.console import Console
 from benchmarks.run import data_folder, measure
 from benchmarks.trainer import Trainer
 from benchmarks.workloads import workloads
-from dropgnn.nn import DropGNN
+from dropgnn.engine import compiled
+from dropgnn.engine.compiled import norm as compiled_norm
+from dropgnn.engine.compiled import products as compiled_products
+from dropgnn.nn import GIN, DropGNN
 from dropgnn.training.loop import inputs
 
 
@@ -55,6 +63,54 @@ def profile(trainer: Trainer, *, repeats: int) -> tuple[dict[str, float], float]
     return {stage: seconds / steps for stage, seconds in spent.items()}, sum(bounds) / len(bounds)
 
 
+class Loops:
+    """Seconds in compiled loops, by what they are for, while it is entered."""
+
+    PLACES = ((compiled, "planning"), (compiled_products, "layers and pooling"), (compiled_norm, "layers and pooling"))
+
+    def __enter__(self) -> dict[str, float]:
+        self.spent: dict[str, float] = defaultdict(float)
+        self.patches = ExitStack()
+        for module, purpose in self.PLACES:
+            for name, function in vars(module).items():
+                if callable(function) and not name.startswith("_") and name not in ("njit", "mix"):
+                    self.patches.enter_context(patch.object(module, name, self._timed(function, purpose)))
+        return self.spent
+
+    def __exit__(self, *_: object) -> None:
+        self.patches.close()
+
+    def _timed(self, function: Callable[..., Any], purpose: str) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            started = time.perf_counter()
+            try:
+                return function(*arguments)
+            finally:
+                self.spent[purpose] += time.perf_counter() - started
+
+        return call
+
+
+def matrix_products(trainer: Trainer, encoder: GIN, *, repeats: int) -> float:
+    """Seconds per step for the linear maps of the layers alone, forward and backward, on as many rows."""
+    total = 0.0
+    for number in range(len(trainer.batches)):
+        for conv, rows in zip(encoder.convs, trainer.plan(number).states[1:], strict=True):
+            for linear in (child for child in conv.modules() if isinstance(child, torch.nn.Linear)):
+                total += median(_products(linear, rows) for _ in range(repeats))
+    return total / len(trainer.batches)
+
+
+@torch.no_grad()
+def _products(linear: torch.nn.Linear, rows: int) -> float:
+    x, out = torch.ones(rows, linear.in_features), torch.ones(rows, linear.out_features)
+    started = time.perf_counter()
+    torch.addmm(linear.bias, x, linear.weight.t())
+    torch.mm(out, linear.weight)
+    torch.mm(out.t(), x)
+    return time.perf_counter() - started
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("workload", help="a name out of the table of make bench")
@@ -64,10 +120,16 @@ def main() -> None:
         parser.error(f"known workloads are {', '.join(known)}")
     torch.set_num_threads(1)
     workload = known[options.workload]
-    spent, bound = profile(Trainer(workload, "shared", threads=1), repeats=5)
-    for stage, seconds in spent.items():
-        console.print(f"{stage:<16}{1e3 * seconds:8.2f} ms", highlight=False)
-    console.print(f"{'together':<16}{1e3 * sum(spent.values()):8.2f} ms", style="bold", highlight=False)
+    trainer = Trainer(workload, "shared", threads=1)
+    spent, bound = profile(trainer, repeats=5)
+    _print(console, "stages of a step", spent)
+    if isinstance(trainer.model.encoder, GIN):
+        with Loops() as loops:
+            profile(trainer, repeats=5)
+        steps = 6 * len(trainer.batches)  # the first round counts, too
+        work = {f"loops of {purpose}": seconds / steps for purpose, seconds in loops.items()}
+        work["matrix products"] = matrix_products(trainer, trainer.model.encoder, repeats=5)
+        _print(console, "the work proper", work)
     measured = measure(workload, repeats=5, threads=1)
     step = measured["milliseconds"]
     least = step["plain"] + (step["batched"] - step["plain"]) / bound
@@ -79,6 +141,12 @@ def main() -> None:
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _print(console: Console, title: str, spent: dict[str, float]) -> None:
+    for name, seconds in spent.items():
+        console.print(f"{name:<30}{1e3 * seconds:8.2f} ms", highlight=False)
+    console.print(f"{title + ', together':<30}{1e3 * sum(spent.values()):8.2f} ms\n", style="bold", highlight=False)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,8 @@ Transform = Callable[[Tensor], Tensor]
 class Embedded(ABC):
     """Embeddings of owners (nodes or, where the encoder pools, graphs) in copies, and how much each copy counts."""
 
+    runs: Runs
+
     @abstractmethod
     def sums(self, transform: Transform | None = None) -> Tensor:
         """For each owner the weighted sum of its rows, transformed first if asked, shape ``[owners, F]``."""
@@ -38,6 +40,13 @@ class Embedded(ABC):
     @abstractmethod
     def predict_copies(self, head: torch.nn.Module) -> Tensor:
         """``head`` on the rows of each copy, ``head(x, copy, num_copies)``, shape ``[C, out]``."""
+
+    def predict_means(
+        self, head: torch.nn.Module, auxiliary: torch.nn.Module | None
+    ) -> tuple[Tensor, Tensor | None] | None:
+        """``head`` on every graph's nodes with their mean rows, ``[G, out]``, and ``auxiliary``, where there is one, on
+        each copy, both at once; ``None`` where that is no less work than one after the other."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)

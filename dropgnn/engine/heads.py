@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,7 +19,7 @@ def takes_batch(head: torch.nn.Module | None) -> bool:
     """Whether a head is one for graphs: its ``forward`` needs a ``batch``. One that may do without is for rows."""
     if head is None:
         return False
-    parameter = inspect.signature(head.forward).parameters.get("batch")
+    parameter = _parameters(head).get("batch")
     return parameter is not None and parameter.default is parameter.empty
 
 
@@ -26,7 +29,7 @@ def predict(head: torch.nn.Module, x: Tensor, batch: Tensor | None = None, num_g
         out, expected = head(x), x.size(0)
         hint = "a head for graphs needs a parameter 'batch' without default, e.g. Pooled(torch.nn.Linear(16, 2))"
     else:
-        parameters = inspect.signature(head.forward).parameters
+        parameters = _parameters(head)
         out = head(x, batch=batch, **{name: num_graphs for name in _SIZE_NAMES if name in parameters})
         expected, hint = num_graphs, "pool by batch, and take num_graphs to keep graphs without nodes"
     if not isinstance(out, Tensor) or out.dim() == 0 or out.size(0) != expected:
@@ -34,3 +37,12 @@ def predict(head: torch.nn.Module, x: Tensor, batch: Tensor | None = None, num_g
         got = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
         raise InvalidArgument("head", f"must return one prediction per {what}, here {expected}", got=got, hint=hint)
     return out
+
+
+def _parameters(head: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
+    return _parameters_of(getattr(head.forward, "__func__", head.forward))
+
+
+@lru_cache(maxsize=256)  # looking at a signature takes longer than many a head
+def _parameters_of(forward: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(forward).parameters

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from dropgnn.engine.compiled import colour_rows
 from dropgnn.engine.compiled import products as compiled
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.plan import Level, Pairs
@@ -72,11 +72,12 @@ def every_copy(pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Copies:
 
 def distinct_copies(pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Copies:
     """The kinds of copies, by the states after the last layer, which tell those below; on the CPU."""
-    words, sizes = compiled.count_states(
-        *_arrays(pairs)[:4], runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs
+    words, sizes = map(
+        torch.from_numpy,
+        compiled.count_states(*_arrays(pairs)[:4], runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs),
     )
-    _, chosen, kind = np.unique(words, return_index=True, return_inverse=True)
-    return Copies(torch.from_numpy(chosen), torch.from_numpy(sizes[chosen]), torch.from_numpy(kind))
+    kind, chosen = colour_rows(words.unsqueeze(1))
+    return Copies(chosen, sizes[chosen], kind)
 
 
 def pool(

@@ -47,10 +47,20 @@ def shared(
 def plan_shared(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> SharedPlan:
     """The plan for a batch. Needs no weights: only what the layers look at."""
     reason = why_not(encoder, mode, pooled=pooled)
+    if reason is not None:
+        raise not_shareable(reason)
+    return plan_allowed(encoder, mode, graph, runs)
+
+
+def plan_allowed(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs) -> SharedPlan:
+    """The same, where someone has looked already that nothing speaks against sharing."""
     layered = as_layered(encoder)
-    if reason is not None or layered is None:
-        raise Unsupported(f"engine 'shared' would not be exact: {reason}; use engine='batched'")
+    assert layered is not None
     return make_plan(graph, runs, mode, len(layered.layers()), degrees=_looks_at_degrees(layered))
+
+
+def not_shareable(reason: str) -> Unsupported:
+    return Unsupported(f"engine 'shared' would not be exact: {reason}; use engine='batched'")
 
 
 def fits(plan: SharedPlan, encoder: torch.nn.Module, mode: Mode) -> bool:

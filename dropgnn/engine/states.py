@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -16,8 +16,10 @@ from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
 from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.plan import Pairs, SharedPlan
-from dropgnn.engine.products import assignment, average, distinct_copies, every_copy, pool
+from dropgnn.engine.products import Copies, assignment, average, distinct_copies, every_copy, pool
 from dropgnn.graph import offsets
+from dropgnn.runs.modes import RemoveNodes
+from dropgnn.runs.runs import Runs
 
 
 @runtime_checkable
@@ -32,6 +34,13 @@ class PoolsLast(Protocol):
         """Predictions from the sums of the projected slices over each graph, and the graphs' numbers of nodes."""
 
 
+class _Linear(NamedTuple):
+    """A head of that kind, on the embedding at hand."""
+
+    parts: Sequence[Tensor]
+    finish: Callable[[Sequence[Tensor], Tensor], Tensor]
+
+
 @dataclass(frozen=True, eq=False)
 class States(Embedded):
     """Distinct rows.
@@ -44,12 +53,16 @@ class States(Embedded):
     layered: Layered
     plan: SharedPlan
 
+    @property
+    def runs(self) -> Runs:  # type: ignore[override]
+        return self.plan.runs
+
     def sums(self, transform: Transform | None = None) -> Tensor:
         pieces = self.layered.slices()
         if transform is None and pieces is not None:
-            return average([self.xs[number] for number in pieces], self._pairs(pieces), self.plan.runs)
+            return average([self.xs[number] for number in pieces], self._pairs(pieces), self.runs)
         x = self.rows() if transform is None else transform(self.rows())
-        return average([x], self._pairs([-1]), self.plan.runs)
+        return average([x], self._pairs([-1]), self.runs)
 
     def _pairs(self, pieces: Sequence[int]) -> list[Pairs]:
         return [self.plan.levels[number].pairs for number in pieces]
@@ -59,8 +72,11 @@ class States(Embedded):
         return maxima(self.rows()[state], owner, self.plan.graph.num_nodes)
 
     def seen(self) -> Tensor:
+        if self.runs.shares is None and not isinstance(self.plan.mode, RemoveNodes):  # everyone is in every copy
+            weight = self.runs.weight
+            return weight.new_zeros(self.runs.num_graphs).index_add(0, self.runs.graph, weight)[self.plan.graph.batch]
         ones = torch.ones(self.plan.levels[-1].num_rows, 1, dtype=torch.float64, device=self.plan.source.device)
-        return average([ones], self._pairs([-1]), self.plan.runs).squeeze(1)
+        return average([ones], self._pairs([-1]), self.runs).squeeze(1)
 
     def predict_rows(self, head: torch.nn.Module) -> tuple[Tensor, Tensor, Tensor]:
         if not is_row_by_row(head):
@@ -69,17 +85,54 @@ class States(Embedded):
         return predict(head, self.rows())[state], owner, weight
 
     def predict_copies(self, head: torch.nn.Module) -> Tensor:
+        linear = self._linear(head)
+        if linear is None:
+            return self.expanded().predict_copies(head)
+        pooled, copies = self._pool([linear], alike=is_row_by_row(head))
+        return linear.finish(pooled, copies.size)[copies.kind]
+
+    def predict_means(
+        self, head: torch.nn.Module, auxiliary: torch.nn.Module | None
+    ) -> tuple[Tensor, Tensor | None] | None:
+        """Where heads are linear, the mean of what copies pool to is what mean rows pool to: nobody needs those."""
+        if self.runs.shares is not None or isinstance(self.plan.mode, RemoveNodes):
+            return None
+        main, other = self._linear(head), None if auxiliary is None else self._linear(auxiliary)
+        if main is None or (auxiliary is not None and other is None):
+            return None
+        alike = auxiliary is None or is_row_by_row(auxiliary)
+        pooled, copies = self._pool([main] if other is None else [main, other], alike=alike)
+        width, single = main.parts[0].size(0), None
+        if other is not None:
+            single = other.finish([part[:, width:] for part in pooled], copies.size)[copies.kind]
+        means = self._mean_over_copies(torch.stack([part[:, :width] for part in pooled], dim=1)[copies.kind])
+        return main.finish(means.unbind(dim=1), self.plan.graph.nodes_per_graph), single
+
+    def _linear(self, head: torch.nn.Module) -> _Linear | None:
+        """The head as a linear map per slice of the embedding, or ``None`` where it is not of that kind."""
         pieces = self.layered.slices()
-        if isinstance(head, PoolsLast) and pieces is not None:
-            xs = [self.xs[number] for number in pieces]
-            weights = head.linear_parts([x.size(1) for x in xs])
-            if weights is not None:
-                runs, batch = self.plan.runs, self.plan.graph.batch
-                alike = is_row_by_row(head) and batch.device.type == "cpu"
-                copies = (distinct_copies if alike else every_copy)(self.plan.levels[-1].pairs, runs, batch)
-                pooled = pool(xs, weights, self._pairs(pieces), copies.chosen, runs, batch)
-                return head.finish(pooled, copies.size)[copies.kind]
-        return self.expanded().predict_copies(head)
+        if pieces is None or not isinstance(head, PoolsLast):
+            return None
+        parts = head.linear_parts([self.xs[number].size(1) for number in pieces])
+        return None if parts is None else _Linear(parts, head.finish)
+
+    def _pool(self, heads: Sequence[_Linear], *, alike: bool) -> tuple[list[Tensor], Copies]:
+        """What all heads together make of every slice, summed over copies; those that are ``alike`` only once."""
+        pieces, runs, batch = self.layered.slices(), self.runs, self.plan.graph.batch
+        assert pieces is not None
+        kinds = distinct_copies if alike and batch.device.type == "cpu" else every_copy
+        copies = kinds(self.plan.levels[-1].pairs, runs, batch)
+        maps = zip(*(head.parts for head in heads), strict=True)
+        weights = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in maps]
+        xs = [self.xs[number] for number in pieces]
+        return pool(xs, weights, self._pairs(pieces), copies.chosen, runs, batch), copies
+
+    def _mean_over_copies(self, x: Tensor) -> Tensor:
+        """The weighted mean over the copies of each graph, ``[C, ...]`` to ``[G, ...]``."""
+        runs = self.runs
+        total = runs.weight.new_zeros(runs.num_graphs).index_add(0, runs.graph, runs.weight)
+        share = (runs.weight / total[runs.graph]).to(x.dtype).reshape(-1, *[1] * (x.dim() - 1))
+        return x.new_zeros(runs.num_graphs, *x.shape[1:]).index_add(0, runs.graph, share * x)
 
     def rows(self) -> Tensor:
         """The embedding of every state after the last layer, ``[S_L, F]``."""
@@ -97,7 +150,7 @@ class States(Embedded):
 
     def expanded(self) -> Rows:
         """One row for every node present in every copy, as the other engines have it."""
-        graph, runs, pairs = self.plan.graph, self.plan.runs, self.plan.levels[-1].pairs
+        graph, runs, pairs = self.plan.graph, self.runs, self.plan.levels[-1].pairs
         copies, node = expand(graph, runs)
         state = pairs.base[node]
         start = offsets(graph.nodes_per_graph[runs.graph]) - offsets(graph.nodes_per_graph)[runs.graph]
@@ -108,7 +161,7 @@ class States(Embedded):
         return Rows(x, node, copy_of_row, runs.row_weights(node, copy_of_row), graph.num_nodes, runs)
 
     def _assignment(self) -> tuple[Tensor, Tensor, Tensor]:
-        return assignment(self.plan.levels[-1].pairs, self.plan.runs)
+        return assignment(self.plan.levels[-1].pairs, self.runs)
 
 
 def is_row_by_row(head: torch.nn.Module) -> bool:

@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
 from dropgnn.engine import ENGINES
 from dropgnn.engine.allowed import why_not
-from dropgnn.engine.heads import predict, takes_batch
+from dropgnn.engine.heads import takes_batch
 from dropgnn.engine.layers import as_layered
 from dropgnn.engine.norm import takes_batch_statistics, weigh_norms
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.engine.shared import plan_shared
+from dropgnn.engine.shared import not_shareable, plan_shared
 from dropgnn.engine.whole import check_wrappable
 from dropgnn.errors import InvalidArgument, NotShared, Unsupported, whole_number
 from dropgnn.graph import Graph
-from dropgnn.nn.aggregate import Aggregator, Collected, aggregator_by_name
+from dropgnn.nn.aggregate import Aggregator, aggregator_by_name
 from dropgnn.nn.checks import check_inputs, check_kind, check_parts, check_plan, check_runs
 from dropgnn.nn.outcome import Outcome
+from dropgnn.nn.passing import run_model
 from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
 from dropgnn.runs.samplers import Bernoulli, Sampler
 from dropgnn.theory.plan import HasEdges, RunPlan
-
-
-class _Part(NamedTuple):
-    """What one chunk of runs contributes."""
-
-    collected: Collected
-    auxiliary: Tensor | None
-    owner: Tensor | None
-    weight: Tensor | None
 
 
 class DropGNN(torch.nn.Module):
@@ -172,12 +162,11 @@ class DropGNN(torch.nn.Module):
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
         check_inputs(self.encoder, graph, pooled=self.pooled)
         reason = why_not(self.encoder, self.mode, pooled=self.pooled)
-        engine = self._engine(reason)
         if plan is not None:
             if runs is not None:
                 raise InvalidArgument("runs", "must not be given with a plan, which has its own", got=repr(runs))
             check_plan(plan, graph, self.encoder, self.mode, reason)
-            if self.chunk is not None or engine != "shared":
+            if self.chunk is not None or self.engine not in ("auto", "shared"):
                 raise Unsupported("a plan is for engine 'shared' without chunks; leave it out, or set chunk=None")
             runs = plan.runs
         elif runs is None:
@@ -189,24 +178,8 @@ class DropGNN(torch.nn.Module):
         check_runs(runs, graph, self.mode, pooled=self.pooled)
         self._check_auxiliary(runs)
 
-        collected, single = None, []
-        for part in self._parts(graph, runs, plan, engine):
-            collected = part.collected if collected is None else self.aggregator.merge(collected, part.collected)
-            if return_outcome and part.auxiliary is not None:
-                single.append((part.auxiliary, part.owner, part.weight))
-        assert collected is not None  # there is always a part, be it an empty one
-        owners = torch.ones_like(graph.nodes_per_graph) if self.pooled else graph.nodes_per_graph
-        embedding = self.aggregator.finish(collected, runs.copies_averaged(owners))
-        prediction = embedding
-        if self.head is not None:
-            graphs = takes_batch(self.head) and not self.pooled
-            prediction = predict(self.head, embedding, *((graph.batch, graph.num_graphs) if graphs else ()))
-        if not return_outcome:
-            return prediction
-        auxiliary, owner, weight = (
-            (torch.cat(column) for column in zip(*single, strict=True)) if single else (None,) * 3
-        )
-        return Outcome(prediction, embedding, auxiliary, owner, weight, runs)
+        outcome = run_model(self, graph, runs, plan, self._engine(reason), singles=return_outcome)
+        return outcome if return_outcome else outcome.prediction
 
     @property
     def predicts_graphs(self) -> bool:
@@ -252,35 +225,10 @@ class DropGNN(torch.nn.Module):
         check_inputs(self.encoder, graph, pooled=self.pooled)
         return plan_shared(self.encoder, self.mode, graph, runs, pooled=self.pooled)
 
-    def _parts(self, graph: Graph, runs: Runs, plan: SharedPlan | None, engine: str) -> Iterator[_Part]:
-        """Execute the runs, chunk by chunk, each forgotten once it has been used."""
-        if self.chunk is None or int(runs.copies_per_graph.max() if runs.num_graphs else 0) <= self.chunk:
-            yield self._run(graph, runs, engine, plan)
-            return
-        for module in (self.encoder, self.aggregator, self.auxiliary):
-            if module is not None and takes_batch_statistics(module):
-                raise Unsupported(
-                    f"chunk={self.chunk} would take the batch statistics of {type(module).__name__} chunk by chunk while "
-                    "training; train with chunk=None, or call .eval() on its batch norms"
-                )
-        for part in runs.split(self.chunk):
-            if torch.is_grad_enabled():
-                yield checkpoint(self._run, graph, part, engine, use_reentrant=False)
-            else:
-                yield self._run(graph, part, engine)
-
-    def _run(self, graph: Graph, runs: Runs, engine: str, plan: SharedPlan | None = None) -> _Part:
-        extra = {} if plan is None else {"plan": plan}
-        embedded = ENGINES[engine](self.encoder, self.mode, graph, runs, pooled=self.pooled, **extra)
-        collected = self.aggregator.collect(embedded)
-        if self.auxiliary is None:
-            return _Part(collected, None, None, None)
-        if takes_batch(self.auxiliary) and not self.pooled:
-            return _Part(collected, embedded.predict_copies(self.auxiliary), runs.graph, runs.weight)
-        return _Part(collected, *embedded.predict_rows(self.auxiliary))
-
     def _engine(self, reason: str | None) -> str:
         """The engine to use now: ``auto`` shares unless there is a reason not to, which depends on whether it is training."""
+        if self.engine == "shared" and reason is not None:
+            raise not_shareable(reason)
         if self.engine != "auto":
             return self.engine
         if reason is not None and reason not in self._said:

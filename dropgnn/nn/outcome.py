@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -20,17 +21,21 @@ class Outcome:
     """Everything one forward pass found out.
 
     Shapes:
-        prediction ``[N or G, out]``; embedding ``[N or G, F]``: the aggregated rows before the head; auxiliary
-        ``[A, out]``: predictions from single runs; owner ``[A]``: the node or graph each is about; weight ``[A]``: how much
-        each counts; all three ``None`` without an auxiliary head.
+        prediction ``[N or G, out]``; embedding ``[N or G, F]``: the aggregated rows before the head, worked out when
+        asked for; auxiliary ``[A, out]``: predictions from single runs; owner ``[A]``: the node or graph each is about;
+        weight ``[A]``: how much each counts; all three ``None`` without an auxiliary head.
     """
 
     prediction: Tensor
-    embedding: Tensor
+    embed: Callable[[], Tensor] = field(repr=False)
     auxiliary: Tensor | None
     owner: Tensor | None
     weight: Tensor | None
     runs: Runs
+
+    @cached_property
+    def embedding(self) -> Tensor:
+        return self.embed()
 
     def loss(
         self,

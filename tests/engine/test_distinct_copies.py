@@ -9,6 +9,7 @@ from torch_geometric.data import Batch, Data
 from dropgnn import GIN, DropGNN, Exhaustive
 from dropgnn.data.synthetic import task
 from dropgnn.engine.products import distinct_copies, every_copy
+from dropgnn.engine.states import States
 from dropgnn.nn import LayerReadout, Pooled
 from dropgnn.runs.samplers import Bernoulli, Sampler
 from dropgnn.training.loop import inputs
@@ -66,9 +67,25 @@ def test_predictions_and_gradients_are_those_of_every_copy(sampler: Sampler, mod
         outcome = model(*inputs(batch), generator=generator(0), return_outcome=True)
         outcome.loss(torch.tensor([0, 1, 0]), auxiliary_share=0.5).backward()
         assert outcome.auxiliary is not None
-        found.append([outcome.auxiliary.detach(), *(parameter.grad for parameter in model.parameters())])
+        said = [outcome.prediction.detach(), outcome.embedding.detach(), outcome.auxiliary.detach()]
+        found.append([*said, *(parameter.grad for parameter in model.parameters())])
     for shared, reference in zip(*found, strict=True):
         torch.testing.assert_close(shared, reference, rtol=1e-8, atol=1e-8)
+
+
+def test_mean_embeddings_are_not_worked_out_where_nobody_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linear heads pool the copies; asked for later, the embeddings are there, with their gradients."""
+    asked = []
+    sums = States.sums
+    monkeypatch.setattr(States, "sums", lambda self, *rest: asked.append(self) or sums(self, *rest))
+    batch, model = rings(5, 9), build(Exhaustive(0.2, k=1))
+    outcome = model(*inputs(batch), return_outcome=True)
+    outcome.loss(torch.tensor([0, 1])).backward(retain_graph=True)
+    assert not asked
+    head = model.head(outcome.embedding, batch.batch, 2)
+    torch.testing.assert_close(head, outcome.prediction, rtol=1e-10, atol=1e-10)
+    assert len(asked) == 1
+    assert head.requires_grad
 
 
 def test_dropout_behind_the_pooling_is_drawn_for_every_copy() -> None:
