@@ -155,7 +155,7 @@ class _Average(torch.autograd.Function):
 
 
 class _Pool(torch.autograd.Function):
-    """Narrow products, multiplied in the orders in which BLAS is several times faster than in others, and sums."""
+    """Narrow products, multiplied in the order in which BLAS is several times faster, and sums."""
 
     @staticmethod
     def forward(
@@ -168,7 +168,7 @@ class _Pool(torch.autograd.Function):
         for x, weight, level in zip(tensors[: len(pairs)], tensors[len(pairs) :], pairs, strict=True):
             y = weight @ x.t()
             pooled.append(compiled.pool(y.numpy(), ctx.chosen, *_arrays(level)[:4], *ctx.copies))
-        return tuple(torch.from_numpy(y).t() for y in pooled)
+        return tuple(map(torch.from_numpy, pooled))
 
     @staticmethod
     @once_differentiable
@@ -177,10 +177,10 @@ class _Pool(torch.autograd.Function):
         to_xs: list[Tensor | None] = []
         to_weights: list[Tensor] = []
         for number, (gradient, x, weight, level) in enumerate(zip(gradients, xs, weights, ctx.pairs, strict=True)):
-            arrays = (gradient.t().contiguous().numpy(), x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
+            arrays = (gradient.contiguous().numpy(), x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
             y = torch.from_numpy(compiled.pool_back(*arrays))
-            to_xs.append(y.t() @ weight if ctx.needs_input_grad[4 + number] else None)
-            to_weights.append(y @ x)
+            to_xs.append(y @ weight if ctx.needs_input_grad[4 + number] else None)
+            to_weights.append(y.t() @ x)
         return None, None, None, None, *to_xs, *to_weights
 
 

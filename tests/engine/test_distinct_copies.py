@@ -75,13 +75,19 @@ def test_predictions_and_gradients_are_those_of_every_copy(sampler: Sampler, mod
 
 def test_mean_embeddings_are_not_worked_out_where_nobody_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Linear heads pool the copies; asked for later, the embeddings are there, with their gradients."""
-    asked = []
+    asked: list[States] = []
     sums = States.sums
-    monkeypatch.setattr(States, "sums", lambda self, *rest: asked.append(self) or sums(self, *rest))
+
+    def spied(self: States) -> torch.Tensor:
+        asked.append(self)
+        return sums(self)
+
+    monkeypatch.setattr(States, "sums", spied)
     batch, model = rings(5, 9), build(Exhaustive(0.2, k=1))
     outcome = model(*inputs(batch), return_outcome=True)
     outcome.loss(torch.tensor([0, 1])).backward(retain_graph=True)
     assert not asked
+    assert model.head is not None
     head = model.head(outcome.embedding, batch.batch, 2)
     torch.testing.assert_close(head, outcome.prediction, rtol=1e-10, atol=1e-10)
     assert len(asked) == 1

@@ -107,35 +107,36 @@ def count_states(base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
 def pool(y, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
     """The sum over the nodes of every chosen copy: that of the undropped graph, and what is different in the copy.
 
-    Few features, so they come one after the other: y ``[F, S]`` to ``[F, chosen]``.
+    The rows come as columns, ``[F, S]``, and leave as rows, ``[chosen, F]``.
     """
-    out = np.empty((y.shape[0], chosen.size), y.dtype)
-    for feature in range(y.shape[0]):
-        undropped = np.zeros(graphs, y.dtype)
-        for here in range(base.size):
-            undropped[graph_of_node[here]] += y[feature, base[here]]
-        for number, copy in enumerate(chosen):
-            total = undropped[graph_of_copy[copy]]
-            for pair in range(ptr[copy], ptr[copy + 1]):
-                total -= y[feature, base[node[pair]]]
-                if label[pair] >= 0:
-                    total += y[feature, label[pair]]
-            out[feature, number] = total
+    rows = np.empty((y.shape[1], y.shape[0]), y.dtype)
+    for state in range(y.shape[1]):
+        for feature in range(y.shape[0]):
+            rows[state, feature] = y[feature, state]
+    one = y.dtype.type(1)
+    undropped, out = np.zeros((graphs, y.shape[0]), y.dtype), np.zeros((chosen.size, y.shape[0]), y.dtype)
+    for here in range(base.size):
+        _add(undropped, graph_of_node[here], rows, base[here], one)
+    for number, copy in enumerate(chosen):
+        _add(out, number, undropped, graph_of_copy[copy], one)
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            _add(out, number, rows, base[node[pair]], -one)
+            if label[pair] >= 0:
+                _add(out, number, rows, label[pair], one)
     return out
 
 
 @njit(cache=True, nogil=True)
-def pool_back(y, states, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
-    out = np.zeros((y.shape[0], states), y.dtype)
-    for feature in range(y.shape[0]):
-        undropped = np.zeros(graphs, y.dtype)
-        for number, copy in enumerate(chosen):
-            value = y[feature, number]
-            undropped[graph_of_copy[copy]] += value
-            for pair in range(ptr[copy], ptr[copy + 1]):
-                out[feature, base[node[pair]]] -= value
-                if label[pair] >= 0:
-                    out[feature, label[pair]] += value
-        for here in range(base.size):
-            out[feature, base[here]] += undropped[graph_of_node[here]]
+def pool_back(x, states, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    """From rows ``[chosen, F]`` to rows ``[states, F]``."""
+    one = x.dtype.type(1)
+    undropped, out = np.zeros((graphs, x.shape[1]), x.dtype), np.zeros((states, x.shape[1]), x.dtype)
+    for number, copy in enumerate(chosen):
+        _add(undropped, graph_of_copy[copy], x, number, one)
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            _add(out, base[node[pair]], x, number, -one)
+            if label[pair] >= 0:
+                _add(out, label[pair], x, number, one)
+    for here in range(base.size):
+        _add(out, base[here], undropped, graph_of_node[here], one)
     return out
