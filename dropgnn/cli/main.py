@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from dropgnn.cli import brec, demo, distinguish, plan, report, reproduce
+from dropgnn.cli import brec, data, demo, distinguish, plan, report, reproduce
 from dropgnn.errors import DropGNNError
 
 commands = typer.Typer(
@@ -20,8 +20,9 @@ commands = typer.Typer(
 commands.command("plan")(plan.plan)
 commands.command("distinguish")(distinguish.distinguish)
 commands.add_typer(brec.commands, name="brec")
+commands.add_typer(data.commands, name="data")
 commands.command("demo")(demo.demo)
-commands.command("reproduce")(reproduce.reproduce)
+commands.add_typer(reproduce.commands, name="reproduce")
 commands.command("report")(report.report)
 
 

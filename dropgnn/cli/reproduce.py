@@ -2,68 +2,174 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from dropgnn.cli.running import run_with_bar
 
+commands = typer.Typer(
+    help="Train what a table or figure of the paper needs, as far as it is missing, and print it beside the paper's values.",
+    no_args_is_help=True,
+)
 
-def reproduce(
-    study: Annotated[str, typer.Argument(help="table1, figure-runs, figure-p, modes, samplers or aggregators.")],
-    preset: Annotated[
-        str, typer.Option(help="p and loss as in the text (paper) or in its code (published).")
-    ] = "paper",
-    quick: Annotated[bool, typer.Option("--quick", help="Two seeds and few epochs, for a first look.")] = False,
-    tasks: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be given again.")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="Trainings per cell; else 10.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Epochs per training; else 1,000.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes to use, one thread each.")] = 2,
-    cluster: Annotated[str | None, typer.Option(help="Run on Ray: 'local', or the address of a cluster.")] = None,
-    work: Annotated[Path, typer.Option(help="Where finished trials are kept; run again to go on.")] = Path("runs"),
-    results: Annotated[Path, typer.Option(help="Where the study's file is written, for dropgnn report.")] = Path(
-        "results"
-    ),
+Preset = Annotated[str, typer.Option(help="p and loss as in the text (paper) or in its code (published).")]
+Jobs = Annotated[int, typer.Option(min=1, help="Processes to use, one thread each.")]
+Cluster = Annotated[str | None, typer.Option(help="Run on Ray: 'local', or the address of a cluster.")]
+Work = Annotated[Path, typer.Option(help="Where finished trials are kept; run again to go on.")]
+Results = Annotated[Path, typer.Option(help="Where the study's file is written, for dropgnn report.")]
+
+
+def synthetic(study: str) -> Callable[..., None]:
+    """The command for a study on the synthetic tasks."""
+
+    def reproduce(
+        preset: Preset = "paper",
+        quick: Annotated[bool, typer.Option("--quick", help="Two seeds and few epochs, for a first look.")] = False,
+        tasks: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be given again.")] = None,
+        seeds: Annotated[int | None, typer.Option(min=1, help="Trainings per cell; else 10.")] = None,
+        epochs: Annotated[int | None, typer.Option(min=1, help="Epochs per training; else 1,000.")] = None,
+        jobs: Jobs = 2,
+        cluster: Cluster = None,
+        work: Work = Path("runs"),
+        results: Results = Path("results"),
+    ) -> None:
+        from dataclasses import replace
+
+        from dropgnn.data.synthetic import SYNTHETIC
+        from dropgnn.experiments.studies import FULL, QUICK, SYNTHETIC_STUDIES
+        from dropgnn.training.presets import PRESETS
+
+        PRESETS[preset]  # an unknown name is an error now
+        for task in tasks or ():
+            SYNTHETIC[task]
+        scale = replace(QUICK if quick else FULL, preset=preset)
+        scale = replace(scale, seeds=seeds or scale.seeds, epochs=epochs or scale.epochs)
+        trials = [trial for trial in SYNTHETIC_STUDIES[study](scale) if not tasks or trial.task in tasks]
+        options = {"preset": preset if preset != "paper" else None, "quick": quick, "task": tasks, "seeds": seeds}
+        _run(study, trials, options | {"epochs": epochs}, jobs=jobs, cluster=cluster, work=work, results=results)
+
+    return reproduce
+
+
+for name, what in {
+    "table1": "Table 1: six tasks that 1-WL cannot solve, GIN and four ways to help it.",
+    "figure-runs": "The number of runs in testing.",
+    "figure-p": "The dropout probability.",
+    "modes": "Five ways to drop, and dropping in training only.",
+    "samplers": "Random, stratified and exact dropouts, in training and in testing.",
+    "aggregators": "Aggregation over runs and over neighbours.",
+}.items():
+    commands.command(name, help=what)(synthetic(name))
+
+
+@commands.command("table2", help="Table 2: graph classification on MUTAG, PTC, PROTEINS, IMDB-B and IMDB-M.")
+def table2(
+    datasets: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
+    protocol: Annotated[str, typer.Option(help="gin, as the paper reports, or nested.")] = "gin",
+    grid: Annotated[
+        bool, typer.Option("--grid", help="All hyper-parameters of the paper instead of one choice.")
+    ] = False,
+    rivals: Annotated[bool, typer.Option("--rivals", help="GCN, GraphSAGE and a random feature, too.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Two folds and few epochs, for a first look.")] = False,
+    folds: Annotated[int | None, typer.Option(min=1, max=10, help="Of the 10 folds only the first.")] = None,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Epochs per training; else 350.")] = None,
+    preset: Preset = "paper",
+    data: Annotated[Path | None, typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache.")] = None,
+    jobs: Jobs = 2,
+    cluster: Cluster = None,
+    work: Work = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
-    """Train what a table or figure of the paper needs, as far as it is missing, and print it beside the paper's values."""
-    from dataclasses import replace
+    import os
 
-    from dropgnn.data.synthetic import SYNTHETIC
+    from dropgnn.data.datasets import paper_name
     from dropgnn.errors import InvalidArgument
-    from dropgnn.experiments import beyond_wl
+    from dropgnn.experiments.graph_classification import PROTOCOLS, dataset_of
+    from dropgnn.experiments.paper import DATASETS
+    from dropgnn.experiments.studies.table2 import CONTESTANTS, MAIN, Extent, trials
+    from dropgnn.training.presets import PRESETS
+
+    PRESETS[preset]  # an unknown name is an error now
+    if protocol not in PROTOCOLS:
+        raise InvalidArgument("protocol", f"must be one of {', '.join(PROTOCOLS)}", got=repr(protocol))
+    chosen = tuple(dict.fromkeys(map(paper_name, datasets.split(",") if datasets else DATASETS)))
+    for one in chosen:
+        if one not in DATASETS:
+            raise InvalidArgument("datasets", f"must be among {', '.join(DATASETS)}", got=repr(one))
+    if data is not None:
+        os.environ["DROPGNN_DATA"] = str(data.resolve())  # where the processes that train will look, too
+    for one in chosen:
+        dataset_of(one)  # what is missing or damaged is an error now
+    extent = Extent(
+        chosen, protocol, grid, tuple(CONTESTANTS) if rivals else MAIN, folds or (2 if quick else 10),
+        epochs or (20 if quick else 350), preset,
+    )  # fmt: skip
+    options = {
+        "datasets": ",".join(chosen) if datasets else None, "protocol": protocol if protocol != "gin" else None, "grid": grid,
+        "rivals": rivals, "quick": quick, "folds": folds, "epochs": epochs, "preset": preset if preset != "paper" else None,
+    }  # fmt: skip
+    _run("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results)
+
+
+def _run(
+    study: str,
+    trials: Sequence[Any],
+    options: dict[str, Any],
+    *,
+    jobs: int,
+    cluster: str | None,
+    work: Path,
+    results: Path,
+) -> None:
+    """Run what is missing, write the study's file and print its tables. Options that are ``None`` were not given."""
+    from dropgnn.errors import InvalidArgument
     from dropgnn.experiments.archive import collect, save_archive
     from dropgnn.experiments.store import Store
-    from dropgnn.experiments.studies import FULL, QUICK, STUDIES
+    from dropgnn.experiments.studies import STUDIES
     from dropgnn.report.terminal import show
-    from dropgnn.training.presets import PRESETS
 
     if results.exists() and not results.is_dir():
         raise InvalidArgument("results", "must be a folder", got=results)
     chosen = STUDIES[study]
-    PRESETS[preset]  # an unknown name is an error now
-    scale = replace(QUICK if quick else FULL, preset=preset)
-    scale = replace(scale, seeds=seeds or scale.seeds, epochs=epochs or scale.epochs)
-    for task in tasks or ():
-        SYNTHETIC[task]
-    trials = [trial for trial in chosen.trials(scale) if not tasks or trial.task in tasks]
-    store = Store(work, beyond_wl.EXPERIMENT)
-    told = [f"dropgnn reproduce {study}", f"--preset {preset}" * (preset != "paper"), "--quick" * quick]
-    told += [f"--task {task}" for task in tasks or ()]
-    told += [f"--seeds {seeds}" * (seeds is not None), f"--epochs {epochs}" * (epochs is not None)]
-    name = "-".join(filter(None, [study, preset * (preset != "paper"), "quick" * quick, *(tasks or ())]))
-    name += f"-{seeds}-seeds" * (seeds is not None) + f"-{epochs}-epochs" * (epochs is not None)
+    store = Store(work, chosen.experiment.EXPERIMENT)
+    told, name = _told(options)
     interrupted: typer.Exit | None = None
     try:
         run_with_bar(
-            beyond_wl.run, trials, store, jobs=jobs, cluster=cluster, unit="epochs", size=lambda trial: trial.epochs
+            chosen.experiment.run,
+            trials,
+            store,
+            jobs=jobs,
+            cluster=cluster,
+            unit="epochs",
+            size=lambda trial: trial.epochs,
         )
     except typer.Exit as stopped:  # an interrupted study is a partial one
         interrupted = stopped
-    archive = collect(name, study, trials, store, " ".join(filter(None, told)))
+    archive = collect("-".join([study, *name]), study, trials, store, " ".join(["dropgnn reproduce", study, *told]))
     if not save_archive(results, archive):
-        Console(stderr=True).print(f"{results / name}.json has more trials and is left as it is", highlight=False)
+        Console(stderr=True).print(
+            f"{results / archive.name}.json has more trials and is left as it is", highlight=False
+        )
     if interrupted is not None:
         raise interrupted
     show(Console(), chosen.summarize(archive.found))
+
+
+def _told(options: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The options as they were typed, and as they are part of a file's name."""
+    typed, named = [], []
+    for option, value in options.items():
+        if value is None or value is False:
+            continue
+        values = value if isinstance(value, list) else [value]
+        typed += [f"--{option}" if value is True else f"--{option} {one}" for one in values]
+        counted = option in ("seeds", "epochs", "folds")
+        named += [
+            option if value is True else f"{one}-{option}" if counted else str(one).replace(",", "-") for one in values
+        ]
+    return typed, named

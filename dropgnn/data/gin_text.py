@@ -26,7 +26,7 @@ def read_gin_text(path: Path) -> list[Data]:
         graphs = [_read_graph(lines) for _ in range(count)]
     except StopIteration:
         raise DataProblem(f"{path} ends early: line {lines.number + 1} is missing") from None
-    except (ValueError, IndexError) as problem:
+    except ValueError as problem:
         raise DataProblem(f"{path}, line {lines.number}: {problem}") from problem
     if any(lines):
         raise DataProblem(f"{path}, line {lines.number}: more than the {count} graphs the first line announces")
@@ -34,20 +34,38 @@ def read_gin_text(path: Path) -> list[Data]:
 
 
 def _read_graph(lines: _Lines) -> Data:
-    size, label = next(lines)
+    head = next(lines)
+    if len(head) != 2:
+        raise ValueError(f"a graph begins with its number of nodes and its label, found {len(head)} number(s)")
+    size, label = head
     if size < 0:
         raise ValueError(f"a graph cannot have {size} nodes")
-    tags, edges = [], []
-    for node in range(size):
-        tag, degree, *neighbors = next(lines)
-        if len(neighbors) != degree:
-            raise ValueError(f"a node of degree {degree} lists {len(neighbors)} neighbours")
-        if any(not 0 <= other < size for other in neighbors):
-            raise ValueError(f"a neighbour is not one of the graph's nodes, 0 to {size - 1}")
-        tags.append(tag)
-        edges += [(other, node) for other in neighbors]
+    rows = [_read_node(lines, size) for _ in range(size)]
+    known = [set(neighbors) for _, neighbors in rows]
+    for node, (_, neighbors) in enumerate(rows):
+        for other in neighbors:
+            if node not in known[other]:
+                lines.number -= size - 1 - node  # back to the node's line
+                raise ValueError(f"node {node} lists {other} as a neighbour, but {other} does not list {node}")
+    edges = [(other, node) for node, (_, neighbors) in enumerate(rows) for other in neighbors]
     edge_index = torch.tensor(edges, dtype=torch.long).reshape(-1, 2).t().contiguous()
-    return Data(tag=torch.tensor(tags), edge_index=edge_index, y=torch.tensor([label]), num_nodes=size)
+    tags = torch.tensor([tag for tag, _ in rows], dtype=torch.long)
+    return Data(tag=tags, edge_index=edge_index, y=torch.tensor([label]), num_nodes=size)
+
+
+def _read_node(lines: _Lines, size: int) -> tuple[int, list[int]]:
+    """The tag of a node and its neighbours."""
+    row = next(lines)
+    if len(row) < 2:
+        raise ValueError(f"a node has a tag and a degree, found {len(row)} number(s)")
+    tag, degree, *neighbors = row
+    if len(neighbors) != degree:
+        raise ValueError(f"a node of degree {degree} lists {len(neighbors)} neighbours")
+    if any(not 0 <= other < size for other in neighbors):
+        raise ValueError(f"a neighbour is not one of the graph's nodes, 0 to {size - 1}")
+    if len(set(neighbors)) < degree:
+        raise ValueError("a neighbour is listed twice")
+    return tag, neighbors
 
 
 class _Lines(Iterator[list[int]]):

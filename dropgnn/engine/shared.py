@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, MessagePassing, NNConv
 
 from dropgnn.engine.allowed import why_not
+from dropgnn.engine.edge_features import can_hear_features, hear_features, kinds_of
 from dropgnn.engine.edge_network import Network, hear_by_matrices, matrices_of, network_of
 from dropgnn.engine.fused import run_fused
 from dropgnn.engine.layers import Layer, Layered, as_layered, silence
@@ -95,6 +96,8 @@ def _run_layers(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Gra
             heard = hear_by_matrices(
                 layer.message, x, matrices(layer.message, x.size(1)), level, matrices.network.levels[number - 1]
             )
+        elif can_hear_features(layer.message, x):
+            heard = hear_features(layer.message, x, level, graph, kinds_of(plan))
         else:
             heard = _hear(layer.message, x, plan.levels[number - 1], level, graph)
         if layer.own:
@@ -140,7 +143,7 @@ def _hear(conv: torch.nn.Module, x: Tensor, below: Level, level: Level, graph: G
 
 
 def _hear_split(conv: GINConv | GINEConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
-    """GIN with max aggregation or a learned eps, and GINE: gather along the edges, leave out the MLP."""
+    """GIN and GINE with max aggregation or a learned eps, or on other devices: gather along the edges, leave out the MLP."""
     edge_index, edge_attr = _edges(level, graph)
     own = x[level.own]
     extra = {"edge_attr": edge_attr} if isinstance(conv, GINEConv) else {}

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dropgnn.errors import DropGNNError
-from dropgnn.experiments.beyond_wl import Trial
+from dropgnn.errors import DropGNNError, InvalidArgument
 from dropgnn.experiments.store import Store
+from dropgnn.experiments.studies import STUDIES
 from dropgnn.experiments.summary import Found
 
 DIGITS = 6
@@ -29,7 +29,7 @@ class Archive:
     command: str
 
 
-def collect(name: str, study: str, trials: Sequence[Trial], store: Store, command: str) -> Archive:
+def collect(name: str, study: str, trials: Sequence[Any], store: Store, command: str) -> Archive:
     """What is finished of a study, and all versions that had a part in it."""
     records = [(trial, record) for trial in trials if (record := store.record(trial)) is not None]
     found = tuple(Found(trial, record["result"], record["seconds"]) for trial, record in records)
@@ -63,9 +63,10 @@ def load_archive(path: Path) -> Archive:
     """Read a study back."""
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
-        found = tuple(Found(Trial(**one["trial"]), one["result"], one["seconds"]) for one in read["trials"])
+        study = STUDIES[read["study"]]
+        found = tuple(Found(study.trial(one["trial"]), one["result"], one["seconds"]) for one in read["trials"])
         return Archive(path.stem, read["study"], found, read["planned"], read["versions"], read["command"])
-    except (ValueError, KeyError, TypeError) as problem:
+    except (ValueError, KeyError, TypeError, InvalidArgument) as problem:
         raise DropGNNError(
             f"{path.name} is not a study's file ({problem}); remove it, or make it again with dropgnn reproduce"
         ) from problem

@@ -27,10 +27,17 @@ class Found:
 
 @dataclass(frozen=True)
 class Cell:
-    """One number over seeds, and the paper's where it printed one."""
+    """One number over seeds, and the paper's where it printed one. With fewer than ``full`` values it says how many, and is not
+    held against the paper's.
+
+    >>> print(Cell((0.5, 0.7), full=2), "|", Cell((0.5, 0.7), full=10), "|", Cell((90.44,), digits=1), "|", Cell(()))
+    0.60 ± 0.10 | 0.60 ± 0.10 (n = 2) | 90.4 ± 0.0 | -
+    """
 
     values: tuple[float, ...]
     paper: Printed | None = None
+    full: int = 1
+    digits: int = 2
 
     @property
     def mean(self) -> float:
@@ -49,14 +56,17 @@ class Cell:
         >>> Cell((0.98,), Printed(1.0, 0.01)).verdict, Cell((0.97,), Printed(1.0, 0.01)).verdict
         ('agrees', 'below')
         """
-        if self.paper is None or not self.values:
+        if self.paper is None or self.paper.deviation is None or len(self.values) < self.full:
             return ""
         if abs(self.mean - self.paper.mean) <= 2 * max(self.paper.deviation, PRINTED_ZERO) + ROUNDING:
             return "agrees"
         return "above" if self.mean > self.paper.mean else "below"
 
     def __str__(self) -> str:
-        return str(Printed(self.mean, self.deviation)) if self.values else "-"
+        if not self.values:
+            return "-"
+        few = f" (n = {len(self.values)})" * (len(self.values) < self.full)
+        return f"{Printed(self.mean, self.deviation, self.digits)}{few}"
 
 
 @dataclass(frozen=True)

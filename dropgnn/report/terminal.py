@@ -18,13 +18,20 @@ def show(console: Console, summary: Summary) -> None:
 
 
 def _sheet(sheet: Sheet) -> Table:
-    """A line per cell, which fits any terminal; cells without results are left out."""
+    """A line per cell, which fits any terminal; cells without results are left out, but in rows that are the paper's alone."""
     table = _table(sheet.title, sheet.note)
     compared = any(cell.paper for _, cells in sheet.rows for cell in cells)
     for heading in ("", "", "ours", *["paper"] * compared):
         table.add_column(heading, justify="right" if heading else "left")
     for name, cells in sheet.rows:
-        there = [(column, cell) for column, cell in zip(sheet.columns, cells, strict=True) if cell.values]
+        reported = not any(cell.values for cell in cells) and any(
+            other.values for _, row in sheet.rows for other in row
+        )
+        there = [
+            (column, cell)
+            for column, cell in zip(sheet.columns, cells, strict=True)
+            if cell.values or (reported and cell.paper)
+        ]
         for number, (column, cell) in enumerate(there):
             ours = f"[{STYLES[cell.verdict]}]{cell}[/]" if cell.verdict else str(cell)
             paper = ["" if cell.paper is None else f"[dim]{cell.paper}[/]"] * compared

@@ -126,10 +126,12 @@ def test_brec_without_data(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("table9",), "No such command 'table9'"),
         (
-            ("table9",),
-            "'study' must be one of table1, figure-runs, figure-p, modes, samplers, aggregators (got 'table9')",
+            ("table2", "--datasets", "MUTAG,COLLAB"),
+            "'datasets' must be among MUTAG, PTC, PROTEINS, IMDB-B, IMDB-M (got 'COLLAB')",
         ),
+        (("table2", "--protocol", "best"), "'protocol' must be one of gin, nested (got 'best')"),
         (("table1", "--task", "limits3"), "'task' must be one of limits1, limits2,"),
         (("table1", "--preset", "best"), "'preset' must be one of paper, published (got 'best')"),
     ],

@@ -212,7 +212,9 @@ def test_evaluating_between_steps_does_not_change_the_draw() -> None:
         model.train()
     planned = PlannedBatches(model, four_cycles())
     model.eval()
-    with pytest.raises(Unsupported, match="planned for training, and the model is in evaluation mode"):
+    with pytest.raises(
+        Unsupported, match=r"planned for Bernoulli\(p=0.1, r=4\), and the model now draws from Bernoulli\(p=0.1, r=9\)"
+    ):
         list(planned([[0]]))
 
 

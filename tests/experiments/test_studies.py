@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from dropgnn.errors import DropGNNError
+from dropgnn.experiments import graph_classification
 from dropgnn.experiments.archive import Archive, load_archive, save_archive
 from dropgnn.experiments.beyond_wl import METHODS, TASKS, TEST_RUNS, Result, Trial, run
 from dropgnn.experiments.paper import TABLE1
-from dropgnn.experiments.studies import FULL, QUICK, STUDIES
+from dropgnn.experiments.studies import FULL, QUICK, STUDIES, SYNTHETIC_STUDIES, table2
 from dropgnn.experiments.studies.samplers import TESTED, TRAINED
 from dropgnn.experiments.summary import Figure, Found, Sheet
 
@@ -24,30 +25,41 @@ def made_up(trial: Trial) -> Found:
     return Found(trial, Result(train=1.0, test=accuracy, exact=exact, by_runs=by_runs, seconds=1.0), 2.0)
 
 
+def made_up_fold(trial: graph_classification.Trial) -> Found:
+    """Better on higher folds and, up to a point, after more epochs."""
+    curve = [0.5 + 0.01 * trial.fold + 0.1 * (epoch == 2) for epoch in range(5)]
+    test = 0.75 if trial.protocol == "nested" else None
+    return Found(trial, graph_classification.Result(curve=curve, test=test, seconds=1.0), 2.0)
+
+
 def archive_of(study: str, *, share: float = 1.0) -> Archive:
-    trials = STUDIES[study].trials(QUICK)
+    if study == "table2":
+        listed = table2.trials(table2.Extent(contestants=tuple(table2.CONTESTANTS)))
+        some = [made_up_fold(trial) for trial in listed[: round(share * len(listed))]]
+        return Archive(study, study, tuple(some), len(listed), {"torch": "2"}, "dropgnn reproduce table2")
+    trials = SYNTHETIC_STUDIES[study](QUICK)
     found = tuple(map(made_up, trials[: round(share * len(trials))]))
     return Archive(study, study, found, len(trials), {"torch": "2"}, f"dropgnn reproduce {study} --quick")
 
 
 def test_the_trials_of_the_paper() -> None:
     """Table 1 has all cells with ten seeds each; its dropout column is what the figure of runs needs."""
-    table = STUDIES["table1"].trials(FULL)
+    table = SYNTHETIC_STUDIES["table1"](FULL)
     cells = Counter((trial.task, trial.method) for trial in table if trial.schedule == "constant")
     assert set(cells.values()) == {10}
     assert {method for _, method in cells} == {*METHODS, "ports+dropout"}
-    assert set(STUDIES["figure-runs"].trials(FULL)) < set(table)
-    assert len(STUDIES["figure-p"].trials(FULL)) == 3 * 9 * 10
+    assert set(SYNTHETIC_STUDIES["figure-runs"](FULL)) < set(table)
+    assert len(SYNTHETIC_STUDIES["figure-p"](FULL)) == 3 * 9 * 10
     assert {trial.epochs for trial in table} == {1_000}
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", SYNTHETIC_STUDIES)
 def test_no_training_is_done_twice(name: str) -> None:
-    trials = STUDIES[name].trials(FULL)
+    trials = SYNTHETIC_STUDIES[name](FULL)
     assert len(trials) == len(set(trials))
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", SYNTHETIC_STUDIES)
 def test_every_finished_trial_has_its_place(name: str) -> None:
     """No cell and no point is empty when all is done, and each holds its seeds."""
     for part in STUDIES[name].summarize(archive_of(name).found):
@@ -62,7 +74,7 @@ def test_every_finished_trial_has_its_place(name: str) -> None:
 def test_cells_are_what_they_say() -> None:
     """The paper's dropout column is trained at a constant rate, ours decays, and its last column is the exact test."""
     scale = FULL
-    found = list(map(made_up, STUDIES["table1"].trials(scale)))
+    found = list(map(made_up, SYNTHETIC_STUDIES["table1"](scale)))
     sheet = STUDIES["table1"].summarize(found)[0]
     assert isinstance(sheet, Sheet)
     row = dict(zip(sheet.columns, dict(sheet.rows)["Triangles"], strict=True))
@@ -74,7 +86,7 @@ def test_cells_are_what_they_say() -> None:
 
 
 def test_samplers_are_compared_at_equal_copies() -> None:
-    trials = STUDIES["samplers"].trials(FULL)
+    trials = SYNTHETIC_STUDIES["samplers"](FULL)
     assert {trial.sampler for trial in trials} == set(TRAINED)
     assert {trial.runs for trial in trials if trial.task == "triangles"} == {61}
     sheet = STUDIES["samplers"].summarize(archive_of("samplers").found)[0]
@@ -91,6 +103,9 @@ def test_a_study_goes_through_its_file(tmp_path: Path) -> None:
     assert load_archive(tmp_path / "table1.json") == archive
     (tmp_path / "table1.json").write_text('{"study": "table1"}')
     with pytest.raises(DropGNNError, match=r"table1.json is not a study's file .*dropgnn reproduce"):
+        load_archive(tmp_path / "table1.json")
+    (tmp_path / "table1.json").write_text('{"study": "table9", "trials": []}')
+    with pytest.raises(DropGNNError, match=r"'study' must be one of .*got 'table9'"):
         load_archive(tmp_path / "table1.json")
 
 

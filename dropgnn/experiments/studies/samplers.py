@@ -8,7 +8,7 @@ from statistics import mean
 
 from dropgnn.data.synthetic import task as make
 from dropgnn.experiments.beyond_wl import TASKS, Trial
-from dropgnn.experiments.studies.scale import Scale
+from dropgnn.experiments.studies.scale import FULL, Scale
 from dropgnn.experiments.summary import Cell, Found, Sheet, Summary
 
 TITLE = "Samplers"
@@ -59,7 +59,7 @@ def summarize(found: Sequence[Found]) -> Summary:
             for sampler in TRAINED:
                 wanted = _epochs(epochs, task, sampler) if equal_seconds else epochs
                 chosen = [one for one in found if _key(one.trial) == (task, sampler, wanted)]
-                cells += [Cell(tuple(_accuracy(one, test) for one in chosen)) for test in TESTED]
+                cells += [Cell(tuple(_accuracy(one, test) for one in chosen), full=FULL.seeds) for test in TESTED]
             rows.append((title, tuple(cells)))
         sheets.append(Sheet(f"{TITLE} at {name}, test accuracy", columns, tuple(rows), NOTE))
     return sheets

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dropgnn.experiments.beyond_wl import BOTH, METHODS, TASKS, Trial
 from dropgnn.experiments.paper import TABLE1, Printed
-from dropgnn.experiments.studies.scale import Scale
+from dropgnn.experiments.studies.scale import FULL, Scale
 from dropgnn.experiments.summary import Cell, Found, Sheet, Summary
 
 TITLE = "Table 1: six tasks beyond 1-WL"
@@ -41,7 +41,9 @@ def _sheet(found: Sequence[Found], part: str) -> Sheet:
     ) -> Cell:
         wanted = (task, method, schedule)
         results = [one.result for one in found if (one.trial.task, one.trial.method, one.trial.schedule) == wanted]
-        return Cell(tuple(result["exact"][EXACT] if exact else result[part] for result in results), paper)
+        return Cell(
+            tuple(result["exact"][EXACT] if exact else result[part] for result in results), paper, full=FULL.seeds
+        )
 
     rows = []
     for task, title in TASKS.items():

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from dropgnn.experiments.beyond_wl import TASKS, Trial
-from dropgnn.experiments.studies.scale import Scale
+from dropgnn.experiments.studies.scale import FULL, Scale
 from dropgnn.experiments.summary import Cell, Found, Sheet
 
 Ways = Mapping[str, Mapping[str, Any]]
@@ -27,7 +27,7 @@ def sheet_of(title: str, ways: Ways, found: Sequence[Found], note: str = "") -> 
     def cell(task: str, way: Mapping[str, Any]) -> Cell:
         settings = default | dict(way)
         chosen = (one for one in found if one.trial == replace(one.trial, task=task, method="dropout", **settings))
-        return Cell(tuple(one.result["test"] for one in chosen))
+        return Cell(tuple(one.result["test"] for one in chosen), full=FULL.seeds)
 
     rows = tuple((name, tuple(cell(task, way) for way in ways.values())) for task, name in TASKS.items())
     return Sheet(f"{title}, test accuracy", tuple(ways), rows, note)

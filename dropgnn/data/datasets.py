@@ -1,0 +1,190 @@
+"""Graph classification datasets: the five of the paper, and any other in the same formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from dropgnn.data.cache import parsed
+from dropgnn.data.collection import Collection
+from dropgnn.data.folds import Fold, published_folds, stratified_folds
+from dropgnn.data.gin_text import read_gin_text
+from dropgnn.data.locate import Place, find_dataset
+from dropgnn.data.raw import RawGraphs
+from dropgnn.data.tu_folder import read_tu_folder
+from dropgnn.errors import InvalidArgument
+from dropgnn.registry import Registry
+
+FILTERS = Registry[Callable[[RawGraphs], Tensor]](
+    "filter",
+    {
+        "none": lambda raw: torch.ones_like(raw.nodes, dtype=torch.bool),
+        "at-most-70-nodes": lambda raw: raw.nodes <= 70,
+        "proteins": lambda raw: (raw.nodes < 450) & ~((raw.nodes == 7) & (raw.edges == 12)),
+    },
+)
+"""Which graphs stay. ``proteins`` leaves out those of 450 nodes and more, and those with 7 nodes and 6 edges."""
+
+FEATURES = Registry[Callable[[RawGraphs], Tensor]](
+    "features",
+    {
+        "labels": lambda raw: _one_hot(_needed(raw.tag, "labels")),
+        "attributes": lambda raw: _needed(raw.attributes, "attributes"),
+        "labels+attributes": lambda raw: torch.cat(
+            [_one_hot(_needed(raw.tag, "labels")), _needed(raw.attributes, "attributes")], dim=1
+        ),
+        "degree": lambda raw: _one_hot(raw.degree),
+        "constant": lambda raw: torch.ones(int(raw.nodes.sum()), 1),
+    },
+)
+"""What a GNN sees of a node: its label or its degree, one-hot, the numbers in the files, or nothing."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the paper treats a dataset."""
+
+    features: str
+    filter: str = "none"
+
+
+PAPER = {
+    "MUTAG": Recipe("labels"),
+    "PTC": Recipe("labels"),
+    "PROTEINS": Recipe("labels", "proteins"),
+    "IMDB-B": Recipe("degree", "at-most-70-nodes"),
+    "IMDB-M": Recipe("degree", "at-most-70-nodes"),
+}
+"""The datasets of Table 2."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Graphs to classify, and how to split them.
+
+    Args:
+        name: What it is called.
+        graphs: With features, and classes from 0.
+        num_classes: How many classes there are.
+        folds: Ten ways to split the graphs into training and test.
+        largest_degrees: Of every graph, for the statistics.
+        notes: How it was made, in words.
+    """
+
+    name: str
+    graphs: Collection
+    num_classes: int
+    folds: tuple[Fold, ...]
+    largest_degrees: Tensor
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, {len(self.graphs)} graphs, {self.num_classes} classes)"
+
+
+def load_dataset(
+    name: str,
+    *,
+    data: Path | None = None,
+    features: str | None = None,
+    filter: str | None = None,
+    edge_features: bool = False,
+    seed: int = 0,
+    download: bool = True,
+) -> Dataset:
+    """A dataset by its name or its folder.
+
+    Args:
+        name: One of the paper's, any other TU dataset, or a folder in one of the two formats.
+        data: Where to look first.
+        features: A name in ``FEATURES``; by default the paper's choice, else what the files have to say about nodes.
+        filter: A name in ``FILTERS``; by default the paper's choice, else none.
+        edge_features: Whether labels of edges become features, one-hot.
+        seed: For the folds, where none were published.
+        download: Whether to fetch what is nowhere to be found.
+
+    Raises:
+        DataProblem: With file and line, where the files are not what they should be.
+    """
+    place = find_dataset(name, data, download=download)
+    raw = _read(place)
+    recipe = PAPER.get(paper_name(name))
+    filter = filter or (recipe.filter if recipe else "none")
+    features = features or (recipe.features if recipe else _features_at_hand(raw, name))
+    x, edge_attr = FEATURES[features](raw).float(), None
+    if edge_features:
+        edge_attr = _one_hot(_needed(raw.edge_label, "labels of edges")).float()
+    classes, y = torch.unique(raw.y, return_inverse=True)
+    folds = published_folds(place.path.parent, len(raw)) if place.is_text else None
+    kept = FILTERS[filter](raw)
+    everything = Collection(x, raw.edge_index, edge_attr, y, raw.nodes, raw.edges)
+    notes = [
+        f"features: {features} ({x.size(1)})",
+        f"filter: {filter} ({int((~kept).sum())} of {len(raw)} graphs left out)",
+        "folds: published" if folds is not None else f"folds: stratified, seed {seed}",
+        *raw.repairs,
+    ]
+    if raw.edge_label is not None:
+        notes.append("labels of edges: " + ("features" if edge_features else "left out"))
+    chosen = kept.nonzero().squeeze(1)
+    return Dataset(
+        paper_name(name) if recipe else place.name,
+        everything.subset(chosen),
+        classes.numel(),
+        _renumbered(stratified_folds(y, seed=seed) if folds is None else folds, kept),
+        raw.largest_degrees[chosen],
+        tuple(notes),
+    )
+
+
+def paper_name(name: str) -> str:
+    """The paper's name for a dataset, whatever it is called in files."""
+    short = name.upper().replace("IMDBBINARY", "IMDB-B").replace("IMDBMULTI", "IMDB-M")
+    return {"IMDB-BINARY": "IMDB-B", "IMDB-MULTI": "IMDB-M", "IMDBB": "IMDB-B", "IMDBM": "IMDB-M"}.get(short, short)
+
+
+def _read(place: Place) -> RawGraphs:
+    if place.is_text:
+        return parsed([place.path], lambda: RawGraphs.of(read_gin_text(place.path), place.path))
+    sources = sorted(place.path.glob(f"{place.name}_*.txt"))
+    return parsed(sources, partial(read_tu_folder, place.path, place.name))
+
+
+def _features_at_hand(raw: RawGraphs, name: str) -> str:
+    there = [what for what, values in (("labels", raw.tag), ("attributes", raw.attributes)) if values is not None]
+    if not there:
+        raise InvalidArgument(
+            "features",
+            f"must be chosen for {name}, whose nodes have neither labels nor attributes",
+            got=None,
+            hint="pass features='degree' or features='constant'",
+        )
+    return "+".join(there)
+
+
+def _renumbered(folds: tuple[Fold, ...], kept: Tensor) -> tuple[Fold, ...]:
+    """Folds of all graphs as folds of those that are kept."""
+    number = kept.cumsum(0) - 1
+    return tuple(Fold(*(number[part[kept[part]]] for part in fold)) for fold in folds)
+
+
+def _one_hot(values: Tensor) -> Tensor:
+    kinds, number = torch.unique(values, return_inverse=True)
+    return one_hot(number, kinds.numel())
+
+
+def _needed(values: Tensor | None, what: str) -> Tensor:
+    if values is None:
+        raise InvalidArgument(
+            "features",
+            f"must not ask for {what}, which the files have not",
+            got=what,
+            hint=f"known are {', '.join(FEATURES)}",
+        )
+    return values

@@ -1,0 +1,64 @@
+"""A graph classification dataset as its files have it, before anyone chooses features: integers, laid end to end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from dropgnn.errors import DataProblem
+
+
+@dataclass(frozen=True, eq=False)
+class RawGraphs:
+    """Graphs, labels and whatever else the files say about nodes and edges.
+
+    Shapes:
+        nodes, edges, y ``[G]``: sizes and labels; edge_index ``[2, E]``: both directions of every edge, nodes counted within
+        their graph; tag ``[N]``, attributes ``[N, A]``, edge_label ``[E]``: labels and numbers of nodes and edges, or ``None``.
+    """
+
+    nodes: Tensor
+    edges: Tensor
+    edge_index: Tensor
+    y: Tensor
+    tag: Tensor | None = None
+    attributes: Tensor | None = None
+    edge_label: Tensor | None = None
+    repairs: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, graphs: Sequence[Data], source: Path) -> RawGraphs:
+        """Graphs with ``tag`` and ``y``, as the text format of the GIN paper has them. One tag for all says nothing."""
+        if not graphs:
+            raise DataProblem(f"{source} holds no graph")
+        for number, graph in enumerate(graphs):
+            if graph.num_nodes == 0:
+                raise DataProblem(f"{source}: graph {number}, counted from 0, has no nodes; take it out of the file")
+        tag = torch.cat([graph.tag for graph in graphs])
+        return cls(
+            torch.tensor([graph.num_nodes for graph in graphs]),
+            torch.tensor([graph.edge_index.size(1) for graph in graphs]),
+            torch.cat([graph.edge_index for graph in graphs], dim=1),
+            torch.cat([graph.y for graph in graphs]),
+            tag if tag.unique().numel() > 1 else None,
+        )
+
+    def __len__(self) -> int:
+        return self.nodes.numel()
+
+    @property
+    def degree(self) -> Tensor:
+        """How many edges every node hears, ``[N]``."""
+        first = torch.repeat_interleave(self.nodes.cumsum(0) - self.nodes, self.edges)
+        return torch.bincount(self.edge_index[1] + first, minlength=int(self.nodes.sum()))
+
+    @property
+    def largest_degrees(self) -> Tensor:
+        """The largest degree in every graph, ``[G]``."""
+        graph = torch.repeat_interleave(torch.arange(len(self)), self.nodes)
+        return torch.zeros_like(self.nodes).scatter_reduce(0, graph, self.degree, "amax")

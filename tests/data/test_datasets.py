@@ -1,0 +1,259 @@
+"""Graph classification datasets: the published statistics, other people's files, and files that are wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.data import Batch
+from torch_geometric.io import read_tu_data
+
+from dropgnn.data.collection import Collection
+from dropgnn.data.datasets import PAPER, load_dataset
+from dropgnn.data.folds import FOLDS, stratified_folds
+from dropgnn.data.tu_folder import read_tu_folder
+from dropgnn.errors import DataProblem, InvalidArgument
+
+PUBLISHED = {
+    "MUTAG": (188, 2, 7, (10, 28, 18), (3, 4, 3.01)),
+    "PTC": (344, 2, 19, (2, 109, 26), (1, 4, 3.73)),  # not the PTC_MR of the paper's statistics, with 2 to 64 nodes
+    "PROTEINS": (1109, 2, 3, (4, 336, 38), (3, 12, 5.78)),
+    "IMDB-B": (996, 2, 65, (12, 69, 19), (11, 68, 18.49)),
+    "IMDB-M": (1498, 3, 59, (7, 63, 13), (6, 62, 11.91)),
+}
+"""Graphs, classes, features; nodes and largest degrees: least, most, mean (as printed in the paper and in that of GIN)."""
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "dropgnn" / "parsed"
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_statistics_are_the_published_ones(name: str, data_root: Path) -> None:
+    dataset = load_dataset(name)
+    graphs, classes, features, nodes, degrees = PUBLISHED[name]
+    assert (len(dataset.graphs), dataset.num_classes, dataset.graphs.x.size(1)) == (graphs, classes, features)
+    for (least, most, mean), values in ((nodes, dataset.graphs.nodes), (degrees, dataset.largest_degrees)):
+        assert (int(values.min()), int(values.max())) == (least, most)
+        assert float(values.double().mean()) == pytest.approx(mean, abs=0.5 if isinstance(mean, int) else 0.006)
+    assert int(dataset.graphs.y.max()) + 1 == classes
+    assert torch.equal(dataset.graphs.x.sum(dim=1), torch.ones(dataset.graphs.x.size(0)))
+
+
+def test_statistics_agree_with_the_paper(data_root: Path) -> None:
+    """The numbers above are those of the file of printed values, wherever it lies beside the data."""
+    printed = data_root.parent / "paper" / "paper_values.toml"
+    if not printed.is_file():
+        pytest.skip("the paper's printed values are not beside the data")
+    table = tomllib.loads(printed.read_text())["real_statistics"]
+    for name in set(PUBLISHED) - {"PTC"}:
+        graphs, _, _, nodes, degrees = PUBLISHED[name]
+        assert table[name] == {"graphs": graphs, "nodes": list(nodes), "degree": list(degrees)}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_folds_are_the_published_ones(name: str, data_root: Path) -> None:
+    """Without a filter, number by number; and however filtered, no graph is tested twice or trained on where it is tested."""
+    whole, dataset = load_dataset(name, filter="none"), load_dataset(name)
+    folder = data_root / "tu" / {"IMDB-B": "IMDBBINARY", "IMDB-M": "IMDBMULTI"}.get(name, name) / "10fold_idx"
+    for number, fold in enumerate(whole.folds, start=1):
+        assert fold.test.tolist() == [int(line) for line in (folder / f"test_idx-{number}.txt").read_text().split()]
+        assert fold.train.tolist() == [int(line) for line in (folder / f"train_idx-{number}.txt").read_text().split()]
+    for fold in dataset.folds:
+        assert not torch.isin(fold.test, fold.train).any()
+    tested = torch.cat([fold.test for fold in dataset.folds])
+    assert tested.unique().numel() == tested.numel()
+    assert int(torch.cat([tested, dataset.folds[0].train]).max()) < len(dataset.graphs)
+
+
+def test_folds_of_our_own_keep_the_classes_together() -> None:
+    y = torch.tensor([0] * 40 + [1] * 20)
+    folds = stratified_folds(y, seed=0)
+    assert len(folds) == FOLDS
+    assert {tuple(torch.bincount(y[fold.test]).tolist()) for fold in folds} == {(4, 2)}
+    assert torch.equal(torch.cat([fold.test for fold in folds]).sort().values, torch.arange(60))
+    assert not torch.equal(folds[0].test, stratified_folds(y, seed=1)[0].test)
+
+
+def test_a_collection_is_a_list_of_graphs(data_root: Path) -> None:
+    graphs = load_dataset("MUTAG").graphs
+    assert Collection.of(list(graphs)).edge_index.equal(graphs.edge_index)
+    ours, pyg = graphs.batch([3, 0, 3, 187]), Batch.from_data_list([graphs[number] for number in (3, 0, 3, -1)])
+    for name in ("x", "edge_index", "y", "batch"):
+        assert torch.equal(getattr(ours, name), getattr(pyg, name)), name
+    assert ours.num_graphs == pyg.num_graphs
+    part = graphs.subset([5, 2])
+    assert torch.equal(part[1].edge_index, graphs[2].edge_index)
+    with pytest.raises(IndexError, match="graph 188 of 188"):
+        graphs[188]
+
+
+def test_what_is_kept_is_used_and_cannot_harm(data_root: Path, own_cache: Path) -> None:
+    """The kept file stands for the content of its source; damaged, it is made again."""
+    first = load_dataset("MUTAG")
+    (kept,) = own_cache.iterdir()
+    assert kept.suffix == ".safetensors"
+    written = kept.read_bytes()
+    again = load_dataset("MUTAG")
+    assert torch.equal(first.graphs.edge_index, again.graphs.edge_index)
+    for damaged in (written[:100], b"", b"\x80\x04cos\nsystem\n(S'true'\ntR.", written.replace(b'"nodes"', b'"nodez"')):
+        kept.write_bytes(damaged)
+        assert torch.equal(load_dataset("MUTAG").graphs.x, first.graphs.x)
+        assert kept.read_bytes() == written
+
+
+def write_tu(folder: Path, **files: str) -> Path:
+    """A path of three nodes and an edge, and whatever is to be said otherwise."""
+    content = {
+        "A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n",
+        "graph_indicator": "1\n1\n1\n2\n2\n",
+        "graph_labels": "-1\n1\n",
+        **files,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in content.items():
+        (folder / f"{folder.name}_{name}.txt").write_text(text)
+    return folder
+
+
+def test_any_other_dataset(tmp_path: Path) -> None:
+    """Labels and attributes of nodes and labels of edges become features, as PyG reads them; classes count from 0."""
+    folder = write_tu(
+        tmp_path / "OWN",
+        node_labels="3\n4\n3\n4\n4\n",
+        node_attributes="0.5, 1\n0.25, 2\n0, 3\n0, 4\n0, 5\n",
+        edge_labels="1\n1\n0\n0\n1\n1\n",
+    )
+    dataset = load_dataset(str(folder), edge_features=True)
+    data, slices, _ = read_tu_data(str(folder), "OWN")
+    assert dataset.name == "OWN"
+    assert torch.equal(dataset.graphs[0].edge_index, data.edge_index[:, :4])
+    assert torch.equal(dataset.graphs[1].edge_index, data.edge_index[:, 4:])
+    assert torch.equal(dataset.graphs.y, data.y)
+    assert torch.equal(dataset.graphs.x.sort(dim=1).values, data.x.sort(dim=1).values)
+    assert torch.equal(dataset.graphs[0].edge_attr, data.edge_attr[: slices["edge_attr"][1]])
+    assert "features: labels+attributes (4)" in dataset.notes
+    assert "folds: stratified, seed 0" in dataset.notes
+
+
+def test_without_features_one_has_to_choose(tmp_path: Path) -> None:
+    folder = str(write_tu(tmp_path / "BARE"))
+    with pytest.raises(InvalidArgument, match=r"must be chosen for .*features='degree' or features='constant'"):
+        load_dataset(folder)
+    assert load_dataset(folder, features="constant").graphs.x.tolist() == [[1.0]] * 5
+    degree = load_dataset(folder, features="degree").graphs.x
+    assert degree.tolist() == [[1, 0], [0, 1], [1, 0], [1, 0], [1, 0]]
+    with pytest.raises(InvalidArgument, match="must not ask for attributes, which the files have not"):
+        load_dataset(folder, features="attributes")
+
+
+def test_loops_and_repeated_edges_are_taken_out_and_said(tmp_path: Path) -> None:
+    folder = write_tu(tmp_path / "TWICE", A="1, 2\n2, 1\n1, 1\n2, 3\n3, 2\n2, 3\n4, 5\n5, 4\n")
+    raw = read_tu_folder(folder, "TWICE")
+    assert raw.repairs == ("took out 1 loop(s)", "took out 1 repeated edge(s)")
+    assert raw.edges.tolist() == [4, 2]
+    assert "took out 1 loop(s)" in load_dataset(str(folder), features="constant").notes
+
+
+WRONG_TU = {
+    "neighbour out of range": ({"A": "1, 2\n2, 9\n"}, r"_A.txt line 2: nodes are numbered 1 to 5, found 2, 9"),
+    "one direction": ({"A": "1, 2\n2, 1\n2, 3\n"}, r"_A.txt line 3: the edge 2, 3 is not there in the other direction"),
+    "between graphs": ({"A": "3, 4\n4, 3\n"}, r"_A.txt line 1: the edge 3, 4 joins two graphs"),
+    "a word": ({"A": "1, 2\n2, one\n"}, r"_A.txt is not a table of numbers: .*row 1"),
+    "truncated": ({"node_labels": "1\n1\n"}, r"_node_labels.txt must have a line for each of the 5 nodes, has 2"),
+    "missing label": ({"graph_labels": "1\n"}, r"_graph_indicator.txt line 4: graph 2 has no label, there are 1"),
+    "empty graph": ({"graph_labels": "1\n1\n1\n"}, r"_graph_indicator.txt has no node for graph 3"),
+    "mixed up": ({"graph_indicator": "1\n2\n1\n2\n2\n"}, r"_graph_indicator.txt line 3: graphs must come one after"),
+    "not finite": ({"node_attributes": "1\n1\nnan\n1\n1\n"}, r"_node_attributes.txt line 3: must be finite"),
+    "edge labels": ({"edge_labels": "1\n"}, r"_edge_labels.txt must have a line for each of the 6 edges, has 1"),
+}
+
+
+@pytest.mark.parametrize(("files", "message"), WRONG_TU.values(), ids=WRONG_TU)
+def test_wrong_raw_files_name_file_and_line(files: dict[str, str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(DataProblem, match=message):
+        load_dataset(str(write_tu(tmp_path / "WRONG", **files)), features="constant")
+
+
+WRONG_TEXT = {
+    "truncated": ("2\n1 0\n0 0\n1 1\n", r"WRONG.txt ends early: line 5 is missing"),
+    "neighbour out of range": (
+        "1\n2 0\n0 1 1\n0 1 2\n",
+        r"line 4: a neighbour is not one of the graph's nodes, 0 to 1",
+    ),
+    "one direction": ("1\n3 0\n0 1 1\n0 0\n0 0\n", r"line 3: node 0 lists 1 as a neighbour, but 1 does not list 0"),
+    "missing label": (
+        "1\n2\n0 1 1\n0 1 0\n",
+        r"line 2: a graph begins with its number of nodes and its label, found 1",
+    ),
+    "twice": ("1\n2 0\n0 2 1 1\n0 2 0 0\n", r"line 3: a neighbour is listed twice"),
+    "empty graph": ("2\n1 0\n0 0\n0 1\n", r"graph 1, counted from 0, has no nodes"),
+    "no degree": ("1\n1 0\n0\n", r"line 3: a node has a tag and a degree"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG_TEXT.values(), ids=WRONG_TEXT)
+def test_wrong_text_files_name_file_and_line(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "WRONG").mkdir()
+    (tmp_path / "WRONG" / "WRONG.txt").write_text(text)
+    with pytest.raises(DataProblem, match=message):
+        load_dataset(str(tmp_path / "WRONG"), features="constant")
+
+
+WRONG_FOLDS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda folder: (folder / "test_idx-4.txt").unlink(), "test_idx-4.txt is missing"),
+    "out of range": (
+        lambda folder: (folder / "test_idx-2.txt").write_text("0\n9\n"),
+        "test_idx-2.txt, line 2: must be the number",
+    ),
+    "leaking": (
+        lambda folder: (folder / "train_idx-3.txt").write_text("0\n"),
+        "fold 3 .* tests on graphs that it trains on",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spoil", "message"), WRONG_FOLDS.values(), ids=WRONG_FOLDS)
+def test_wrong_folds_are_noticed(spoil: Callable[[Path], object], message: str, tmp_path: Path) -> None:
+    folds = tmp_path / "TWO" / "10fold_idx"
+    folds.mkdir(parents=True)
+    (tmp_path / "TWO" / "TWO.txt").write_text("2\n1 0\n0 0\n1 1\n0 0\n")
+    for number in range(1, 11):
+        (folds / f"test_idx-{number}.txt").write_text("0\n")
+        (folds / f"train_idx-{number}.txt").write_text("1\n")
+    assert load_dataset(str(tmp_path / "TWO"), features="constant").folds[0].test.tolist() == [0]
+    spoil(folds)
+    with pytest.raises(DataProblem, match=message):
+        load_dataset(str(tmp_path / "TWO"), features="constant")
+
+
+def test_what_is_nowhere_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DROPGNN_DATA", str(tmp_path))
+    with pytest.raises(DataProblem, match=r"no dataset 'NCI1' in .*; pass --data DIR"):
+        load_dataset("NCI1", download=False)
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(DataProblem, match=r"holds neither nothing.txt nor the raw files of a TU dataset"):
+        load_dataset(str(tmp_path / "nothing"))
+    monkeypatch.setattr("torch_geometric.datasets.TUDataset.url", (tmp_path / "no").as_uri())
+    with pytest.raises(DataProblem, match=r"no dataset 'NCI1' in .*, and downloading it failed"):
+        load_dataset("NCI1")
+    assert not list((tmp_path / "cache").rglob("*.zip"))
+
+
+def test_a_download_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From a server that is a folder: an archive of raw files, as PyG's has it."""
+    import shutil
+
+    write_tu(tmp_path / "pack" / "FETCHED")
+    shutil.make_archive(str(tmp_path / "server" / "FETCHED"), "zip", tmp_path / "pack")
+    monkeypatch.setattr("torch_geometric.datasets.TUDataset.url", (tmp_path / "server").as_uri())
+    monkeypatch.delenv("DROPGNN_DATA", raising=False)
+    dataset = load_dataset("FETCHED", features="constant")
+    assert len(dataset.graphs) == 2
+    shutil.rmtree(tmp_path / "server")
+    assert len(load_dataset("FETCHED", features="constant").graphs) == 2
