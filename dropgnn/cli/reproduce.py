@@ -30,6 +30,9 @@ def synthetic(study: str) -> Callable[..., None]:
         preset: Preset = "paper",
         quick: Annotated[bool, typer.Option("--quick", help="Two seeds and few epochs, for a first look.")] = False,
         tasks: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be given again.")] = None,
+        methods: Annotated[
+            list[str] | None, typer.Option("--method", help="Only this method, such as dropout; may be given again.")
+        ] = None,
         seeds: Annotated[int | None, typer.Option(min=1, help="Trainings per cell; else 10.")] = None,
         epochs: Annotated[int | None, typer.Option(min=1, help="Epochs per training; else 1,000.")] = None,
         jobs: Jobs = 2,
@@ -40,17 +43,29 @@ def synthetic(study: str) -> Callable[..., None]:
         from dataclasses import replace
 
         from dropgnn.data.synthetic import SYNTHETIC
+        from dropgnn.errors import InvalidArgument
+        from dropgnn.experiments.beyond_wl import BOTH, METHODS, TASKS
         from dropgnn.experiments.studies import FULL, QUICK, SYNTHETIC_STUDIES
         from dropgnn.training.presets import PRESETS
 
         PRESETS[preset]  # an unknown name is an error now
         for task in tasks or ():
             SYNTHETIC[task]
+        for method in methods or ():
+            if method not in (*METHODS, BOTH):
+                raise InvalidArgument("method", f"must be one of {', '.join((*METHODS, BOTH))}", got=repr(method))
         scale = replace(QUICK if quick else FULL, preset=preset)
         scale = replace(scale, seeds=seeds or scale.seeds, epochs=epochs or scale.epochs)
-        trials = [trial for trial in SYNTHETIC_STUDIES[study](scale) if not tasks or trial.task in tasks]
-        options = {"preset": preset if preset != "paper" else None, "quick": quick, "task": tasks, "seeds": seeds}
-        _run(study, trials, options | {"epochs": epochs}, jobs=jobs, cluster=cluster, work=work, results=results)
+        trials = [
+            trial
+            for trial in SYNTHETIC_STUDIES[study](scale)
+            if trial.task in (tasks or TASKS) and trial.method in (methods or (*METHODS, BOTH))
+        ]
+        options = {
+            "preset": preset if preset != "paper" else None, "quick": quick, "task": tasks, "method": methods, "seeds": seeds,
+            "epochs": epochs,
+        }  # fmt: skip
+        _run(study, trials, options, jobs=jobs, cluster=cluster, work=work, results=results)
 
     return reproduce
 
