@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from dropgnn.data.files import read_graphs
-from dropgnn.data.locate import find_tu
+from dropgnn.data.datasets import load_dataset
 from dropgnn.data.synthetic import task
 
 
@@ -29,24 +28,8 @@ def skip_circles() -> list[Data]:
 
 
 def tu(name: str, data: Path) -> list[Data]:
-    """One-hot tags, or one-hot degrees for the social networks, of which the largest graphs are left out."""
-    graphs = read_graphs(find_tu(name, data))
-    social = name.startswith("IMDB")
-    if social:
-        graphs = [graph for graph in graphs if graph.num_nodes <= 70]
-    for graph in graphs:
-        graph.key = torch.bincount(graph.edge_index[1], minlength=graph.num_nodes) if social else graph.tag
-    keys = torch.unique(torch.cat([graph.key for graph in graphs]))
-    labels = torch.unique(torch.cat([graph.y for graph in graphs]))
-    return [
-        Data(
-            x=torch.eye(len(keys))[torch.searchsorted(keys, graph.key)],
-            edge_index=graph.edge_index,
-            y=torch.searchsorted(labels, graph.y),
-            num_nodes=graph.num_nodes,
-        )
-        for graph in graphs
-    ]
+    """A dataset of the paper, as it treats it."""
+    return list(load_dataset(name, data=data, download=False).graphs)
 
 
 def molecules(number: int, *, complete: bool, atoms: int = 18) -> list[Data]:

@@ -21,6 +21,7 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks.epochs import every_dataset, measure_epochs
 from benchmarks.graphs import cubic
 from benchmarks.show import plot, show
 from benchmarks.trainer import CONTESTANTS, Trainer
@@ -126,7 +127,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--only", help="measure workloads whose name contains this, and write nothing")
     parser.add_argument(
-        "--part", choices=("steps", "megabytes", "growth", "tasks"), help="measure this part, keep the rest"
+        "--part", choices=("steps", "epochs", "megabytes", "growth", "tasks"), help="measure this part, keep the rest"
     )
     options = parser.parse_args()
     console = Console()
@@ -138,13 +139,17 @@ def main() -> None:
         return
     parts: dict[str, Callable[[], Any]] = {
         "steps": lambda: _steps(chosen, options.repeats, console),
+        "epochs": lambda: [
+            measure_epochs(name, data_folder(), repeats=options.repeats)
+            for name in track(every_dataset(data_folder()), "epochs", console=console)
+        ],
         "megabytes": lambda: {item.name: measure_memory(item) for item in track(chosen, "memory", console=console)},
         "growth": lambda: measure_growth(repeats=5),
         "tasks": lambda: measure_tasks(seeds=10),
     }
     kept = json.loads(RESULTS.read_text(encoding="utf-8")) if options.part is not None else {}
     results = {"versions": {"torch": torch.__version__}} | {
-        name: work() if options.part in (None, name) else kept[name] for name, work in parts.items()
+        name: work() if options.part in (None, name) else kept.get(name, []) for name, work in parts.items()
     }
     show(results, console)
     RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")

@@ -18,6 +18,8 @@ def show(results: dict[str, Any], console: Console) -> None:
     """One table per number of threads, then memory, growth and tasks where they were measured."""
     for threads in sorted({row["threads"] for row in results["steps"]}):
         console.print(_steps([row for row in results["steps"] if row["threads"] == threads], threads))
+    if results.get("epochs"):
+        console.print(_epochs(results["epochs"]))
     if "megabytes" in results:
         console.print(_memory(results["megabytes"]))
     for row in results.get("growth", ()):
@@ -36,6 +38,17 @@ def _steps(rows: list[dict[str, Any]], threads: int) -> Table:
         table.add_row(
             row["workload"], *numbers, _marked(gained, least, gained >= least), _marked(paid, most, paid <= most)
         )
+    return table
+
+
+def _epochs(rows: list[dict[str, Any]]) -> Table:
+    headings = ("dataset", "plain", "random", "exact", "random / plain", "exact / plain")
+    table = _table("Seconds per epoch of graph classification, one thread", *headings)
+    table.caption = "in parentheses: at most"
+    for row in rows:
+        price, goal = row["price"], row["goal"]
+        prices = [_marked(price[drops], goal[drops], price[drops] <= goal[drops]) for drops in ("random", "exact")]
+        table.add_row(row["dataset"], *[f"{seconds:.2f}" for seconds in row["seconds"].values()], *prices)
     return table
 
 

@@ -88,8 +88,8 @@ class States(Embedded):
         linear = self._linear(head)
         if linear is None:
             return self.expanded().predict_copies(head)
-        pooled, copies = self._pool([linear], alike=is_row_by_row(head))
-        return linear.finish(pooled, copies.size)[copies.kind]
+        pooled, copies = self._pool([linear])
+        return _predict_kinds(head, linear, pooled, copies)
 
     def predict_means(
         self, head: torch.nn.Module, auxiliary: torch.nn.Module | None
@@ -100,12 +100,13 @@ class States(Embedded):
         main, other = self._linear(head), None if auxiliary is None else self._linear(auxiliary)
         if main is None or (auxiliary is not None and other is None):
             return None
-        alike = auxiliary is None or is_row_by_row(auxiliary)
-        pooled, copies = self._pool([main] if other is None else [main, other], alike=alike)
+        pooled, copies = self._pool([main] if other is None else [main, other])
         width, single = main.parts[0].size(0), None
-        if other is not None:
-            single = other.finish([part[:, width:] for part in pooled], copies.size)[copies.kind]
-        means = self._mean_over_copies(torch.stack([part[:, :width] for part in pooled], dim=1)[copies.kind])
+        if auxiliary is not None and other is not None:
+            single = _predict_kinds(auxiliary, other, [part[:, width:] for part in pooled], copies)
+        means = self._mean_over_copies(
+            torch.stack([part[:, :width] for part in pooled], dim=1).index_select(0, copies.kind)
+        )
         return main.finish(means.unbind(dim=1), self.plan.graph.nodes_per_graph), single
 
     def _linear(self, head: torch.nn.Module) -> _Linear | None:
@@ -116,11 +117,11 @@ class States(Embedded):
         parts = head.linear_parts([self.xs[number].size(1) for number in pieces])
         return None if parts is None else _Linear(parts, head.finish)
 
-    def _pool(self, heads: Sequence[_Linear], *, alike: bool) -> tuple[list[Tensor], Copies]:
-        """What all heads together make of every slice, summed over copies; those that are ``alike`` only once."""
+    def _pool(self, heads: Sequence[_Linear]) -> tuple[list[Tensor], Copies]:
+        """What all heads together make of every slice, summed over copies; on the CPU, over those that are alike once."""
         pieces, runs, batch = self.layered.slices(), self.runs, self.plan.graph.batch
         assert pieces is not None
-        kinds = distinct_copies if alike and batch.device.type == "cpu" else every_copy
+        kinds = distinct_copies if batch.device.type == "cpu" else every_copy
         copies = kinds(self.plan.levels[-1].pairs, runs, batch)
         maps = zip(*(head.parts for head in heads), strict=True)
         weights = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in maps]
@@ -162,6 +163,13 @@ class States(Embedded):
 
     def _assignment(self) -> tuple[Tensor, Tensor, Tensor]:
         return assignment(self.plan.levels[-1].pairs, self.runs)
+
+
+def _predict_kinds(head: torch.nn.Module, linear: _Linear, pooled: Sequence[Tensor], copies: Copies) -> Tensor:
+    """A prediction for every copy from sums for every kind; what is random in a head is so for every copy."""
+    if is_row_by_row(head):
+        return linear.finish(pooled, copies.size).index_select(0, copies.kind)
+    return linear.finish([part.index_select(0, copies.kind) for part in pooled], copies.size[copies.kind])
 
 
 def is_row_by_row(head: torch.nn.Module) -> bool:

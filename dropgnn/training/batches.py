@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from dropgnn.data.collection import Collection
@@ -51,7 +52,7 @@ class PlannedBatches:
             return None
 
     def __call__(
-        self, choices: Iterable[Sequence[int]], *, generator: torch.Generator | None = None
+        self, choices: Iterable[Sequence[int] | Tensor], *, generator: torch.Generator | None = None
     ) -> Iterator[tuple[Data, dict[str, Any]]]:
         """For each choice of graphs the batch, and the arguments for ``model``."""
         if self.model.current_sampler is not self.sampler:
@@ -68,7 +69,7 @@ class PlannedBatches:
                 {"generator": generator} if self._parts is None else {"plan": self._parts.take(chosen)},
             )
 
-    def _batch(self, chosen: Sequence[int]) -> Data:
+    def _batch(self, chosen: Sequence[int] | Tensor) -> Data:
         if isinstance(self.graphs, Collection):
             return self.graphs.batch(chosen)
-        return Batch.from_data_list([self.graphs[index] for index in chosen])
+        return Batch.from_data_list([self.graphs[int(index)] for index in chosen])
