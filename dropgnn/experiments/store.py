@@ -59,6 +59,8 @@ class Store:
             found = json.loads(path.read_text(encoding="utf-8"))
             if found["config"] != json.loads(json.dumps(self.config(trial))) or not isinstance(found["result"], dict):
                 raise ValueError("it belongs to another trial")
+            if found["check"] != _check(found["config"], found["result"]):
+                raise ValueError("it was changed after it was written")
             float(found["seconds"])
         except (ValueError, KeyError, TypeError):
             with suppress(FileNotFoundError):  # someone else was faster
@@ -67,19 +69,28 @@ class Store:
         return found
 
     def put(self, trial: Any, result: dict[str, Any], *, seconds: float) -> None:
-        """Keep a result. A reader sees the old state or the new one, never half a file."""
+        """Keep a result. A reader sees the old state or the new one, never half a file, even if the power fails."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(trial)
         record = {
             "config": self.config(trial),
             "result": result,
+            "check": _check(self.config(trial), result),
             "seconds": round(seconds, 3),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": versions(),
         }
         beside = path.with_suffix(f".{os.getpid()}.part")
-        beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(record, indent=1) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
         beside.replace(path)
+
+
+def _check(config: dict[str, Any], result: dict[str, Any]) -> str:
+    """A word that changes with any digit of them."""
+    return hashlib.blake2b(json.dumps([config, result], sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
 def run_missing(

@@ -41,7 +41,9 @@ def test_only_what_is_missing_runs(tmp_path: Path) -> None:
 
 def test_a_broken_file_is_set_aside(tmp_path: Path) -> None:
     store, trial = Store(tmp_path, "squares"), Square(3, "")
-    for damage in ("", "{", '{"config": {}, "result": {}}', "[1]", "null"):
+    store.put(trial, {"square": 9}, seconds=0.0)
+    one_digit = store.path(trial).read_text().replace('"square": 9', '"square": 8')
+    for damage in ("", "{", '{"config": {}, "result": {}}', "[1]", "null", one_digit):
         store.put(trial, {"square": 9}, seconds=0.0)
         store.path(trial).write_text(damage)
         assert store.get(trial) is None

@@ -22,12 +22,21 @@ def trials(scale: Scale) -> list[Trial]:
 
 def summarize(found: Sequence[Found]) -> Summary:
     """Test accuracy with 50 runs by p; the default p is marked."""
-    runs = str(PRESETS["paper"].r)
+    preset = PRESETS[found[0].trial.preset if found else "paper"]
+    runs = str(preset.r)
     curves = []
     for task in CHOSEN:
         points = tuple((p, _values(found, task, p, runs)) for p in PROBABILITIES)
-        curves.append(Curve(TASKS[task], points, mark=PRESETS["paper"].p(make(task, 0).m)))
-    return [Figure(TITLE, "dropout probability p", tuple(curves), "marked: p = 1/m, the paper's choice", steps=True)]
+        curves.append(Curve(TASKS[task], points, mark=preset.p(make(task, 0).m)))
+    return [
+        Figure(
+            TITLE,
+            "dropout probability p",
+            tuple(curves),
+            "marked: the choice by the mean number of nodes, p = 1/m in the paper",
+            steps=True,
+        )
+    ]
 
 
 def _values(found: Sequence[Found], task: str, p: float, runs: str) -> tuple[float, ...]:
