@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dropgnn.engine.batched import as_rows, check_norms, check_rows, needs_layers
+from dropgnn.engine.batched import as_rows, batched, check_norms, check_rows, needs_layers
 from dropgnn.engine.embedded import Rows
 from dropgnn.engine.layers import Layered, as_layered, enter, silence
 from dropgnn.engine.norm import RowWeights, row_weights, takes_batch_statistics
@@ -24,9 +24,8 @@ def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *,
         perturbed = mode(alone, _dropped(runs, copy))
         seen.append(perturbed)
         owners.append(nodes[perturbed.rows])
-    if not seen:
-        empty = torch.empty(0, dtype=torch.long, device=graph.batch.device)
-        return as_rows(graph.x[:0], empty, empty, graph, runs, pooled)
+    if not seen:  # no graphs: only the width of their rows is to be found out
+        return batched(encoder, mode, graph, runs, pooled=pooled)
 
     layered = None if pooled else as_layered(encoder)
     check_norms(encoder, runs)

@@ -29,9 +29,12 @@ def test_small_graphs_work(engine: str, nodes: int, edges: Tensor, p: float, mod
     assert drop(torch.ones(nodes, 1), edges).shape == (nodes, 9)
 
 
-def test_a_batch_without_graphs_works() -> None:
-    drop = model(head=Pooled(LayerReadout((1, 4, 4), 2)))
-    assert drop(torch.ones(0, 1), NONE, batch=torch.empty(0, dtype=torch.long), num_graphs=0).shape == (0, 2)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_batch_without_graphs_works(engine: str) -> None:
+    nobody = {"batch": torch.empty(0, dtype=torch.long), "num_graphs": 0}
+    drop = model(head=Pooled(LayerReadout((1, 4, 4), 2)), engine=engine)
+    assert drop(torch.ones(0, 1), NONE, **nobody).shape == (0, 2)
+    assert model(engine=engine)(torch.ones(0, 1), NONE, **nobody).shape == (0, 9)
 
 
 def test_trailing_graphs_without_nodes_are_kept() -> None:
