@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -29,9 +31,9 @@ def test_small_graphs_work(engine: str, nodes: int, edges: Tensor, p: float, mod
     assert drop(torch.ones(nodes, 1), edges).shape == (nodes, 9)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["reference", "batched", "shared"])
 def test_a_batch_without_graphs_works(engine: str) -> None:
-    nobody = {"batch": torch.empty(0, dtype=torch.long), "num_graphs": 0}
+    nobody: dict[str, Any] = {"batch": torch.empty(0, dtype=torch.long), "num_graphs": 0}
     drop = model(head=Pooled(LayerReadout((1, 4, 4), 2)), engine=engine)
     assert drop(torch.ones(0, 1), NONE, **nobody).shape == (0, 2)
     assert model(engine=engine)(torch.ones(0, 1), NONE, **nobody).shape == (0, 9)
