@@ -20,7 +20,7 @@ from dropgnn.experiments.summary import Figure, Found, Sheet
 def made_up(trial: Trial) -> Found:
     """A result that depends on the seed alone, and on whether the learning rate decays."""
     accuracy = 0.5 + 0.01 * trial.seed + 0.25 * (trial.schedule == "cosine")
-    exact = {"exhaustive-1": accuracy, "exhaustive-2": 1.0}
+    exact = {"exhaustive-1": accuracy, "exhaustive-2": 1.0, "exhaustive-3": 0.9}
     by_runs = {str(runs): [accuracy] * 10 for runs in TEST_RUNS}
     return Found(trial, Result(train=1.0, test=accuracy, exact=exact, by_runs=by_runs, seconds=1.0), 2.0)
 
@@ -82,7 +82,9 @@ def test_cells_are_what_they_say() -> None:
     assert row["+ dropout"].paper == TABLE1["triangles"]["dropout"]["test"]
     assert row["+ dropout"].verdict == "below"
     assert row["+ dropout, decay"].mean == pytest.approx(0.795)
-    assert row["+ dropout, decay, exact test"].mean == 1.0
+    assert row["+ dropout, decay, exact k = 2"].mean == 1.0
+    assert row["+ dropout, ours"].mean == pytest.approx(0.9)
+    assert len(row["+ dropout, ours"].values) == 10
 
 
 def test_samplers_are_compared_at_equal_copies() -> None:
@@ -122,5 +124,5 @@ def test_regularisation_alone_does_not_help() -> None:
 )
 def test_settings_train_and_are_tested_in_every_way(settings: dict[str, str]) -> None:
     result = run(Trial("limits1", "dropout", 0, epochs=3, **settings))  # type: ignore[arg-type]
-    assert set(result["exact"]) == {"exhaustive-1", "exhaustive-2"}
+    assert set(result["exact"]) == {"exhaustive-1", "exhaustive-2", "exhaustive-3"}
     assert [len(tests) for tests in result["by_runs"].values()] == [10] * len(TEST_RUNS)
