@@ -15,7 +15,7 @@ help:
 .venv/ready: constraints.txt pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[cli,cluster,orbits,test,check]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[chem,cli,cluster,orbits,test,check]'
 	@touch $@
 
 demo: .venv/ready

@@ -1,0 +1,201 @@
+"""QM9 from text to batches: molecules whose graphs one knows by heart, and files that are damaged."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from dropgnn.data.qm9.bonds import with_bonds
+from dropgnn.data.qm9.build import build_qm9
+from dropgnn.data.qm9.dataset import QM9
+from dropgnn.data.qm9.molecules import ATOM_FEATURES, BOND_TYPES
+from dropgnn.data.qm9.source import Row, geometry, read_rows, source_files
+from dropgnn.data.qm9.targets import TARGETS
+from dropgnn.errors import DataProblem, InvalidArgument
+
+pytest.importorskip("rdkit", reason="molecules need the extra 'chem'")
+
+FEW = 300
+
+
+@pytest.fixture(scope="session")
+def few(tmp_path_factory: pytest.TempPathFactory) -> QM9:
+    """The first molecules of the dataset, and one that has rearranged."""
+    folder = tmp_path_factory.mktemp("qm9")
+    lines = []
+    for number, path in enumerate(source_files()):
+        with path.open(encoding="utf-8") as text:
+            if number == 0:
+                lines += list(islice(text, FEW + 1))
+            elif number == 2:
+                lines += [line for line in text if line.startswith('"dsgdb9nsd_133857')]
+    (folder / "few.csv").write_text("".join(lines), encoding="utf-8")
+    seen: list[int] = []
+    build_qm9([folder / "few.csv"], folder / "arrays", jobs=2, on_progress=seen.append)
+    assert sum(seen) == FEW + 1
+    return QM9.load(folder / "arrays")
+
+
+def test_what_cannot_be_made_consistent_is_left_out_and_listed(few: QM9) -> None:
+    assert len(few) == FEW
+    assert [(one.number, one.smiles) for one in few.left_out] == [(133857, "CC1C2C3C4=CCC13C24")]
+
+
+KNOWN = {  # hydrogens at every heavy atom, their hybridisation, bonds between heavy atoms
+    1: ("C", "C", [4], ["sp3"], []),
+    3: ("O", "O", [2], ["sp3"], []),
+    5: ("C#N", "CN", [1, 0], ["sp", "sp"], ["triple"]),
+    19: ("CC(N)=O", "CCNO", [3, 0, 2, 0], ["sp3", "sp2", "sp2", "sp2"], ["single", "single", "double"]),
+    184: ("FC(F)(F)F", "FCFFF", [0] * 5, ["sp3"] * 5, ["single"] * 4),
+    214: ("C1=CC=CC=C1", "CCCCCC", [1] * 6, ["sp2"] * 6, ["aromatic"] * 6),
+}
+PROPERTIES = {
+    1: [0.0, 13.21, -0.3877, 0.1171, 0.5048, 35.3641, 0.044749, -40.47893, -40.476062, -40.475117, -40.498597, 6.469],
+    3: [
+        1.8511,
+        6.31,
+        -0.2928,
+        0.0687,
+        0.3615,
+        19.0002,
+        0.021375,
+        -76.404702,
+        -76.401867,
+        -76.400922,
+        -76.422349,
+        6.002,
+    ],
+    214: [
+        0.0,
+        57.28,
+        -0.2475,
+        0.0029,
+        0.2503,
+        456.6788,
+        0.100175,
+        -232.164586,
+        -232.160188,
+        -232.159244,
+        -232.192047,
+        17.214,
+    ],
+}
+
+
+@pytest.mark.parametrize("number", KNOWN)
+def test_molecules_one_knows(number: int, few: QM9) -> None:
+    smiles, heavy, hydrogens, mixed, bonds = KNOWN[number]
+    (place,) = np.flatnonzero(few.number == number)
+    batch = few.graphs("bonds").batch([int(place)])
+    assert few.smiles[place] == smiles
+    atoms = [dict(zip(ATOM_FEATURES, row, strict=True)) for row in batch.x.tolist()]
+    assert len(atoms) == len(heavy) + sum(hydrogens)
+    for atom, symbol, many, kind in zip(atoms, heavy, hydrogens, mixed, strict=False):
+        assert atom[symbol] == 1
+        assert atom["atomic number"] == {"C": 6, "N": 7, "O": 8, "F": 9}[symbol]
+        assert atom["hydrogens"] == many
+        assert [name for name in ("sp", "sp2", "sp3") if atom[name]] == [kind]
+        assert atom["aromatic"] == ("aromatic" in bonds)
+    for atom in atoms[len(heavy) :]:
+        assert (atom["H"], atom["atomic number"], atom["hydrogens"], atom["sp"] + atom["sp2"] + atom["sp3"]) == (
+            1,
+            1,
+            0,
+            0,
+        )
+    between = (batch.edge_index < len(heavy)).all(dim=0) & (batch.edge_index[0] < batch.edge_index[1])
+    assert sorted(BOND_TYPES[kind] for kind in batch.edge_attr[between, :4].argmax(dim=1)) == sorted(bonds)
+    assert torch.equal(batch.edge_attr[:, :4].sum(dim=1), torch.ones(batch.num_edges))
+    if number in PROPERTIES:
+        assert batch.y[0].tolist() == PROPERTIES[number]
+    assert few.target("gap")[place] == pytest.approx(few.target("lumo")[place] - few.target("homo")[place], abs=2e-4)
+
+
+def test_both_kinds_of_graphs_say_the_same_about_bonds(few: QM9) -> None:
+    chosen = [200, 3, 40, 3]
+    bonds, complete = (few.graphs(kind).batch(chosen) for kind in ("bonds", "complete"))
+    atoms = torch.bincount(complete.batch)
+    assert complete.num_edges == int((atoms * (atoms - 1)).sum())
+    assert torch.equal(bonds.x, complete.x)
+    assert (complete.edge_index[0] != complete.edge_index[1]).all()
+    assert torch.equal(complete.batch[complete.edge_index[0]], complete.batch[complete.edge_index[1]])
+    rows = {
+        tuple(ends): features
+        for ends, features in zip(complete.edge_index.t().tolist(), complete.edge_attr.tolist(), strict=True)
+    }
+    assert len(rows) == complete.num_edges
+    for ends, features in zip(bonds.edge_index.t().tolist(), bonds.edge_attr.tolist(), strict=True):
+        assert rows.pop(tuple(ends)) == features
+    assert all(features[:4] == [0.0] * 4 for features in rows.values())
+    one, other = complete.edge_index
+    lengths = (complete.position[one] - complete.position[other]).norm(dim=1)
+    assert torch.equal(lengths, complete.edge_attr[:, 4])
+    water = few.graphs("bonds").batch([2])
+    assert water.edge_attr[:, 4].tolist() == pytest.approx([0.9620] * 4, abs=1e-3)
+
+
+def test_distances_scaled_by_molecule(few: QM9) -> None:
+    plain, scaled = (few.graphs("bonds", scaled=scaled).batch([50, 120]) for scaled in (False, True))
+    graph = plain.batch[plain.edge_index[0]]
+    for number in range(2):
+        of_graph = plain.edge_attr[graph == number, 4]
+        torch.testing.assert_close(scaled.edge_attr[graph == number, 4], of_graph / of_graph.max())
+
+
+def test_unsanitised_as_in_pyg(few: QM9) -> None:
+    (benzene,) = np.flatnonzero(few.number == 214)
+    batch = few.graphs("bonds", chemistry="pyg").batch([int(benzene)])
+    assert not batch.x[:, 6:10].any()
+    assert batch.edge_attr[:, :4].sum(dim=0).tolist() == [18.0, 6.0, 0.0, 0.0]  # 6 C-H, 3 C-C and 3 C=C, both ways
+    with pytest.raises(InvalidArgument, match="'chemistry' must be one of sanitized, pyg"):
+        few.graphs("bonds", chemistry="best")
+    with pytest.raises(InvalidArgument, match="'kind' must be one of bonds, complete"):
+        few.graphs("rings")
+
+
+def test_atoms_in_another_order_are_found(few: QM9) -> None:
+    """Coordinates shuffled: the SMILES is laid over them, and every atom keeps its neighbours."""
+    row = next(row for row in read_rows(source_files()) if row.number == 19)
+    elements, position = geometry(row)
+    order = np.random.default_rng(0).permutation(len(elements))
+    mol = with_bonds(row.smiles, [elements[number] for number in order], position[order])
+    assert mol is not None
+    assert [atom.GetSymbol() for atom in mol.GetAtoms()] == [elements[number] for number in order]
+    lengths = [
+        np.linalg.norm(position[order[bond.GetBeginAtomIdx()]] - position[order[bond.GetEndAtomIdx()]])
+        for bond in mol.GetBonds()
+    ]
+    assert max(lengths) < 1.6
+    assert with_bonds("CCO", elements, position) is None
+    assert with_bonds("not a molecule", elements, position) is None
+
+
+def test_numbers_that_json_does_not_know() -> None:
+    elements, position = geometry(Row(1, "O", "['O','H']", "[[0.,-1.5,2.],[1e-3,0.25,3.]]", ()))
+    assert elements == ["O", "H"]
+    assert position.tolist() == [[0.0, -1.5, 2.0], [1e-3, 0.25, 3.0]]
+
+
+def test_damage_is_said(few: QM9, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text("Index,SMILES\n1,C\n")
+    with pytest.raises(DataProblem, match=r"bad.csv, row 2: not a molecule"):
+        list(read_rows([tmp_path / "bad.csv"]))
+    with pytest.raises(DataProblem, match=r"none.csv is missing"):
+        list(read_rows([tmp_path / "none.csv"]))
+    damaged = tmp_path / "arrays"
+    damaged.mkdir()
+    for path in few.folder.iterdir():
+        (damaged / path.name).write_bytes(path.read_bytes()[:200] if path.name == "x.npy" else path.read_bytes())
+    with pytest.raises(DataProblem, match=r"is damaged .*remove it"):
+        QM9.load(damaged)
+
+
+def test_every_target_has_a_unit() -> None:
+    assert len(TARGETS) == 12
+    assert all(target.unit and target.title for target in TARGETS.values())
+    with pytest.raises(InvalidArgument, match="'target' must be one of mu, alpha"):
+        TARGETS["mass"]
