@@ -23,6 +23,7 @@ from torch_geometric.nn import Linear as PyGLinear
 from torch_geometric.nn.models import MLP
 
 from dropgnn.engine.layers import Layer, as_layered
+from dropgnn.engine.modules import inside
 from dropgnn.engine.norm import WeightedBatchNorm, find_batch_norm
 from dropgnn.engine.planning import MODES
 from dropgnn.runs.modes import Mode
@@ -94,10 +95,10 @@ def _why_not_beside(encoder: torch.nn.Module, layers: Sequence[Layer], entry: to
         for layer in layers
         for top in (layer.message, *layer.behind)
         if isinstance(top, torch.nn.Module)
-        for child in top.modules()
+        for child in inside(top)
     }
-    known |= {id(child) for child in (entry.modules() if entry is not None else ())}
-    for child in encoder.modules():
+    known |= {id(child) for child in (inside(entry) if entry is not None else ())}
+    for child in inside(encoder):
         if id(child) in known:
             continue
         if isinstance(child, _BatchNorm) and (child.training or child.running_mean is None):
@@ -153,7 +154,7 @@ def _why_not_row_by_row(module: object) -> str | None:
             if known
             else f"the function {getattr(module, '__name__', module)!r} is not known to treat rows one by one"
         )
-    for child in module.modules():
+    for child in inside(module):
         name = type(child).__name__
         if isinstance(child, torch.nn.Dropout):
             if child.training and child.p > 0:

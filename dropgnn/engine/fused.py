@@ -24,7 +24,7 @@ from dropgnn.engine.allowed import has_hooks
 from dropgnn.engine.compiled import norm, products
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.layers import Layer
-from dropgnn.engine.norm import WeightedBatchNorm
+from dropgnn.engine.norm import WeightedBatchNorm, update_all_running
 from dropgnn.engine.plan import Level, SharedPlan
 
 PARAMETERS, TAPE = 4, 6
@@ -55,10 +55,10 @@ def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan) -> list[Tens
     epsilons = [(first.norm.eps, second.norm.eps) for first, second in known]
     parameters = chain.from_iterable(half.parameters() for pair in known for half in pair)
     found = _Stack.apply(plan.levels[1:], factors, means, epsilons, x, *parameters)
-    rows, statistics = found[: len(layers)], iter(found[len(layers) :])
-    for level, pair in zip(plan.levels[1:], known, strict=True):
-        for half in pair:
-            half.norm.update_running(next(statistics), next(statistics), level.rows)
+    rows, statistics = found[: len(layers)], found[len(layers) :]
+    norms = [half.norm for pair in known for half in pair]
+    counts = [level.rows for level in plan.levels[1:] for _ in range(2)]
+    update_all_running(norms, statistics[::2], statistics[1::2], counts)
     return [x, *rows]
 
 

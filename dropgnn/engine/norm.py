@@ -6,7 +6,7 @@ says the weights with :func:`row_weights`; outside of it :class:`WeightedBatchNo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from dropgnn.engine.compiled import norm as compiled
 from dropgnn.engine.compiled.tensors import compiles
+from dropgnn.engine.modules import inside
 from dropgnn.errors import InvalidArgument
 
 
@@ -100,6 +101,30 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
         self.running_var.lerp_(variance * (rows / (rows - 1)), momentum)
 
 
+@torch.no_grad()
+def update_all_running(
+    norms: Sequence[WeightedBatchNorm], means: Sequence[Tensor], variances: Sequence[Tensor], rows: Sequence[int]
+) -> None:
+    """:meth:`WeightedBatchNorm.update_running` for many norms; for those of one kind in a few calls instead of many."""
+    steps, running_means, running_variances = [], [], []
+    for norm in norms:
+        mean, variance, number = norm.running_mean, norm.running_var, norm.num_batches_tracked
+        alike = norm.momentum is not None and norm.momentum == norms[0].momentum
+        if mean is not None and variance is not None and number is not None and alike and mean.dtype == means[0].dtype:
+            steps.append(number)
+            running_means.append(mean)
+            running_variances.append(variance)
+    momentum = norms[0].momentum
+    if len(steps) < len(norms) or momentum is None:
+        for norm, mean, variance, count in zip(norms, means, variances, rows, strict=True):
+            norm.update_running(mean, variance, count)
+        return
+    torch._foreach_add_(steps, 1)
+    torch._foreach_lerp_(running_means, list(means), momentum)
+    unbiased = torch._foreach_mul(list(variances), [count / (count - 1) for count in rows])
+    torch._foreach_lerp_(running_variances, list(unbiased), momentum)
+
+
 class _TorchNorm(torch.autograd.Function):
     r"""Weighted batch norm, and a ReLU if asked, with the backward pass in closed form; for any device.
 
@@ -176,14 +201,16 @@ def weigh_norms(module: torch.nn.Module, *, leave: Iterable[torch.nn.Module] = (
 
 def takes_batch_statistics(module: torch.nn.Module, *, unweighted: bool = False) -> bool:
     """Whether a batch norm inside ``module`` looks at the batch; with ``unweighted``, one that takes no weights."""
-    return find_batch_norm(module, unweighted=unweighted) is not None
+    return any(_takes(child, unweighted=unweighted) for child in inside(module))
 
 
 def find_batch_norm(module: torch.nn.Module, *, unweighted: bool = False) -> str | None:
     """The name of a batch norm inside ``module`` that takes its statistics from the batch: one that is training, or
     that never keeps any."""
-    for name, child in module.named_modules():
-        takes = isinstance(child, _BatchNorm) and (child.training or child.running_mean is None)
-        if takes and not (unweighted and isinstance(child, WeightedBatchNorm)):
-            return name
-    return None
+    named = module.named_modules() if takes_batch_statistics(module, unweighted=unweighted) else ()
+    return next((name for name, child in named if _takes(child, unweighted=unweighted)), None)
+
+
+def _takes(module: torch.nn.Module, *, unweighted: bool) -> bool:
+    takes = isinstance(module, _BatchNorm) and (module.training or module.running_mean is None)
+    return takes and not (unweighted and isinstance(module, WeightedBatchNorm))

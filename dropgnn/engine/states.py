@@ -14,6 +14,7 @@ from dropgnn.engine.copies import expand
 from dropgnn.engine.embedded import Embedded, Rows, Transform, maxima
 from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
+from dropgnn.engine.modules import inside
 from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.plan import Pairs, SharedPlan
 from dropgnn.engine.products import Copies, assignment, average, distinct_copies, every_copy, pool
@@ -174,5 +175,5 @@ def _predict_kinds(head: torch.nn.Module, linear: _Linear, pooled: Sequence[Tens
 
 def is_row_by_row(head: torch.nn.Module) -> bool:
     """Whether a head may see one row per state: no batch statistics, nothing random."""
-    random = any(isinstance(child, _DropoutNd) and child.training and child.p > 0 for child in head.modules())
+    random = any(isinstance(child, _DropoutNd) and child.training and child.p > 0 for child in inside(head))
     return not random and not takes_batch_statistics(head)

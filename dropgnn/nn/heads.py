@@ -14,6 +14,7 @@ from torch import Tensor
 from torch_geometric.nn import Set2Set, global_add_pool, global_max_pool, global_mean_pool
 
 from dropgnn.engine.allowed import has_hooks
+from dropgnn.engine.modules import inside
 from dropgnn.errors import InvalidArgument
 from dropgnn.registry import Registry
 
@@ -79,7 +80,7 @@ class Pooled(torch.nn.Module):
 
     def linear_parts(self, widths: Sequence[int]) -> list[Tensor] | None:
         """This head as a linear map per slice of the embedding, where it is linear; for engines that pool last."""
-        if self.pool not in ("sum", "mean") or type(self) is not Pooled or any(map(has_hooks, self.modules())):
+        if self.pool not in ("sum", "mean") or type(self) is not Pooled or any(map(has_hooks, inside(self))):
             return None
         if type(self.head) is LayerReadout and self.head.channels == tuple(widths):
             return [linear.weight for linear in self.head.linears]  # type: ignore[misc]
