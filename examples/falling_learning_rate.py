@@ -2,7 +2,8 @@
 
 The same GIN with dropouts on the task Triangles, with the paper's constant learning rate and with one that falls to zero: how
 many of the training nodes it gets right with batch norm's statistics of the moment (training mode), and with the running ones
-(evaluation mode), which lag behind weights that still move. Run it with ``python examples/falling_learning_rate.py [SEED]``.
+(evaluation mode), which lag behind weights that still move. Run it with ``python examples/falling_learning_rate.py [SEED]``; on
+most seeds both learning rates do well, on 7 and 9 one does not.
 """
 
 from __future__ import annotations
@@ -38,5 +39,5 @@ def accuracies(seed: int, schedule: str, *, epochs: int = 1_000) -> tuple[float,
 
 if __name__ == "__main__":
     for schedule in ("constant", "cosine"):
-        training, evaluation = accuracies(int(sys.argv[1]) if len(sys.argv) > 1 else 0, schedule)
+        training, evaluation = accuracies(int(sys.argv[1]) if len(sys.argv) > 1 else 7, schedule)
         print(f"{schedule:>8} learning rate: {training:.2f} in training mode, {evaluation:.2f} in evaluation mode")
