@@ -78,6 +78,19 @@ class Sheet:
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
     note: str = ""
 
+    def upright(self) -> Sheet:
+        """The same with its longer side downwards, as it fits a page.
+
+        >>> wide = Sheet("wide", ("a", "b"), (("one", (Cell((1.0,)), Cell((2.0,)))),))
+        >>> [(name, [str(cell) for cell in cells]) for name, cells in wide.upright().rows]
+        [('a', ['1.00 ± 0.00']), ('b', ['2.00 ± 0.00'])]
+        """
+        if len(self.columns) <= len(self.rows):
+            return self
+        cells = zip(*(cells for _, cells in self.rows), strict=True)
+        rows = tuple(zip(self.columns, cells, strict=True))
+        return Sheet(self.title, tuple(name for name, _ in self.rows), rows, self.note)
+
 
 @dataclass(frozen=True)
 class Curve:

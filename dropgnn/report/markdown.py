@@ -37,6 +37,7 @@ def write_markdown(path: Path, archives: Sequence[Archive]) -> None:
 
 
 def _table(sheet: Sheet) -> list[str]:
+    sheet = sheet.upright()
     lines = [
         f"**{sheet.title}**",
         "",

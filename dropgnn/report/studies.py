@@ -80,7 +80,7 @@ def _section(archive: Archive) -> list[str]:
 
 
 def _sheet(sheet: Sheet, study: str) -> str:
-    name = sheet.title.removeprefix(study).lstrip(", ")
+    sheet, name = sheet.upright(), sheet.title.removeprefix(study).lstrip(", ")
     rows: list[list[str | html.Marked]] = [[escape(name), *map(_cell, cells)] for name, cells in sheet.rows]
     return html.scrolling(
         f"<h3>{escape(name[:1].upper() + name[1:])}</h3>"
