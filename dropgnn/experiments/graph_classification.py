@@ -221,7 +221,7 @@ def build(trial: Trial, dataset: Dataset) -> DropGNN:
 
 
 def _head(encoder: torch.nn.Module, classes: int, dropout: float) -> torch.nn.Module:
-    """GIN reads out every layer; other GNNs their last one."""
+    """GIN reads out every layer by itself; other GNNs put their layers together first."""
     if isinstance(encoder, GIN):
         return Pooled(LayerReadout(encoder.channels, classes, dropout=dropout))
     width = encoder.out_channels
