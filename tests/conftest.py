@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from itertools import islice
 from pathlib import Path
 
 import pytest
 import torch
 
 from dropgnn import Graph
+from dropgnn.data.qm9.build import build_qm9
+from dropgnn.data.qm9.dataset import QM9
+from dropgnn.data.qm9.source import PackFiles, installed_files
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -45,3 +49,22 @@ def data_root() -> Path:
     if given is None or not Path(given).is_dir():
         pytest.skip("no real data: set DROPGNN_DATA to a folder with tu/MUTAG/MUTAG.txt")
     return Path(given)
+
+
+FEW_MOLECULES = 120
+
+
+@pytest.fixture(scope="session")
+def few_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first molecules of QM9 as arrays on disk."""
+    pytest.importorskip("rdkit", reason="molecules need the extra 'chem'")
+    folder = tmp_path_factory.mktemp("qm9")
+    with installed_files().files[0].open(encoding="utf-8") as text:
+        (folder / "few.csv").write_text("".join(islice(text, FEW_MOLECULES + 1)), encoding="utf-8")
+    build_qm9(PackFiles((folder / "few.csv",)), folder / "arrays", jobs=1)
+    return folder / "arrays"
+
+
+@pytest.fixture(scope="session")
+def few(few_folder: Path) -> QM9:
+    return QM9.load(few_folder)

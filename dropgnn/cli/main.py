@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from dropgnn.cli import brec, data, demo, distinguish, plan, report, reproduce
+from dropgnn.cli import brec, data, demo, distinguish, plan, predict, report, reproduce, train
 from dropgnn.errors import DropGNNError
 
 commands = typer.Typer(
@@ -24,6 +24,8 @@ commands.add_typer(data.commands, name="data")
 commands.command("demo")(demo.demo)
 commands.add_typer(reproduce.commands, name="reproduce")
 commands.command("report")(report.report)
+commands.add_typer(train.commands, name="train")
+commands.command("predict")(predict.predict)
 
 
 def app() -> None:

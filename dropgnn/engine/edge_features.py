@@ -59,11 +59,16 @@ def can_hear_features(conv: torch.nn.Module, x: Tensor) -> bool:
 
 def hear_features(conv: GINEConv, x: Tensor, level: Level, graph: Graph, kinds: Kinds) -> Tensor:
     """What every state of a level hears, and its own row, ``[S, F]``."""
-    assert graph.edge_attr is not None
-    features = graph.edge_attr[kinds.edge]
-    features = features.to(x.dtype) if conv.lin is None else conv.lin(features)
+    features = map_features(conv, x, graph, kinds)
     heard = (level.own, level.edge_ptr, level.sender, level.edge, kinds.of_edge)
     return _Hear.apply(x, features, heard, 1.0 + float(conv.eps), conv.aggr == "mean")
+
+
+def map_features(conv: torch.nn.Module, x: Tensor, graph: Graph, kinds: Kinds) -> Tensor:
+    """What a layer adds to rows along each kind of edge, ``[W, F]``."""
+    assert graph.edge_attr is not None
+    features = graph.edge_attr[kinds.edge]
+    return features.to(x.dtype).contiguous() if conv.lin is None else conv.lin(features)  # type: ignore[operator]
 
 
 class _Hear(torch.autograd.Function):

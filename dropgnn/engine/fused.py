@@ -1,4 +1,4 @@
-r"""GIN layers as one differentiable function, its backward pass written out.
+r"""GIN and GINE layers as one differentiable function, its backward pass written out.
 
 Small batches spend most of their time between operations: calling modules, recording them, walking the record backwards.
 A stack of the layers
@@ -6,26 +6,32 @@ A stack of the layers
 .. math:: \mathrm{ReLU}\,\mathrm{BN}\,\big(W_2\,\mathrm{ReLU}\,\mathrm{BN}(W_1 h + b_1) + b_2\big), \qquad
     h_s = (1 + \varepsilon)\, x_s + \sum_{t \in N(s)} x_t
 
-needs neither. Nothing is computed here that ``shared.py`` would not compute, module by module, in the same order.
+needs neither. With features on the edges, GINE, h has :math:`\mathrm{ReLU}(x_t + W e_{ts})` in place of :math:`x_t`. Nothing is
+computed here that ``shared.py`` would not compute, module by module, in the same order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch_geometric.nn import GINConv
+from torch_geometric.nn import GINConv, GINEConv
 
 from dropgnn.engine.allowed import has_hooks
-from dropgnn.engine.compiled import norm, products
+from dropgnn.engine.compiled import edge_features, norm, products
 from dropgnn.engine.compiled.tensors import compiles
+from dropgnn.engine.edge_features import can_hear_features, kinds_of, map_features
 from dropgnn.engine.layers import Layer
 from dropgnn.engine.norm import WeightedBatchNorm, update_all_running
 from dropgnn.engine.plan import Level, SharedPlan
+from dropgnn.graph import Graph
+
+X = 3
+"""The place of x among the arguments of the function."""
 
 PARAMETERS, TAPE = 4, 6
 """What each half of a layer has, weight and bias of the linear map, gain and shift of the norm; and what it leaves for
@@ -42,19 +48,68 @@ class _Half(NamedTuple):
         return self.linear.weight, self.linear.bias, self.norm.weight, self.norm.bias
 
 
-def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan) -> list[Tensor] | None:
+class _Hearing(NamedTuple):
+    """What the states of a level hear: their own row, as often as ``factor`` says, and the sum or mean of others.
+
+    Shapes:
+        own ``[S]``, edge_ptr ``[S + 1]``, sender ``[K]``; edge ``[K]`` and kind ``[E]`` where edges have features.
+    """
+
+    own: Any
+    edge_ptr: Any
+    sender: Any
+    edge: Any
+    kind: Any
+    factor: float
+    mean: bool
+
+    @classmethod
+    def of(cls, layer: Layer, level: Level, kind: Tensor | None) -> _Hearing:
+        return cls(
+            level.own.numpy(),
+            level.edge_ptr.numpy(),
+            level.sender.numpy(),
+            None if kind is None else level.edge.numpy(),
+            None if kind is None else kind.numpy(),
+            1.0 + float(layer.message.eps),  # type: ignore[arg-type]
+            layer.message.aggr == "mean",
+        )
+
+    def forward(self, x: Tensor, features: Tensor | None) -> Tensor:
+        if features is None:
+            plain = (self.own, self.edge_ptr, self.sender, self.factor, self.mean)
+            return torch.from_numpy(products.hear(x.numpy(), self.own.size, *plain))
+        return torch.from_numpy(edge_features.hear(x.numpy(), features.numpy(), *self))
+
+    def backward(self, gradient: Tensor, x: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """The gradients of the rows below and of the features."""
+        if features is None:
+            plain = (self.own, self.edge_ptr, self.sender, self.factor, self.mean)
+            return torch.from_numpy(products.hear_back(gradient.numpy(), x.size(0), *plain)), None
+        arrays = (tensor.detach().numpy() for tensor in (gradient, x, features))
+        to_x, to_features = map(torch.from_numpy, edge_features.hear_back(*arrays, *self))
+        return to_x, to_features
+
+
+def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph) -> list[Tensor] | None:
     """Rows before the first layer and after each, or ``None`` where a layer is not of this form."""
-    halves = [_halves(layer) for layer in layers]
-    if not compiles(x) or any(half is None for half in halves) or any(level.silent for level in plan.levels):
+    if not compiles(x) or any(level.silent for level in plan.levels):
+        return None
+    halves = [_halves(layer, x) for layer in layers]
+    if any(half is None for half in halves):
         return None
     if any(level.rows < 2 for level in plan.levels):  # the norm says what is wrong with that
         return None
     known = [half for half in halves if half is not None]
-    factors = [1.0 + float(layer.message.eps) for layer in layers]  # type: ignore[arg-type]
-    means = [layer.message.aggr == "mean" for layer in layers]
+    hearings, features = [], []
+    for layer, level in zip(layers, plan.levels[1:], strict=True):
+        kinds = kinds_of(plan) if isinstance(layer.message, GINEConv) else None
+        hearings.append(_Hearing.of(layer, level, None if kinds is None else kinds.of_edge))
+        features.append(None if kinds is None else map_features(layer.message, x, graph, kinds))
+    weights = [level.weight.numpy() for level in plan.levels[1:]]
     epsilons = [(first.norm.eps, second.norm.eps) for first, second in known]
     parameters = chain.from_iterable(half.parameters() for pair in known for half in pair)
-    found = _Stack.apply(plan.levels[1:], factors, means, epsilons, x, *parameters)
+    found = _Stack.apply(hearings, weights, epsilons, x, *features, *parameters)
     rows, statistics = found[: len(layers)], found[len(layers) :]
     norms = [half.norm for pair in known for half in pair]
     counts = [level.rows for level in plan.levels[1:] for _ in range(2)]
@@ -62,10 +117,13 @@ def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan) -> list[Tens
     return [x, *rows]
 
 
-def _halves(layer: Layer) -> tuple[_Half, _Half] | None:
-    """The two halves of a GIN layer whose norms take batch statistics, or ``None`` for any other layer."""
+def _halves(layer: Layer, x: Tensor) -> tuple[_Half, _Half] | None:
+    """The two halves of a GIN or GINE layer whose norms take batch statistics, or ``None`` for any other layer."""
     conv = layer.message
-    if type(conv) is not GINConv or conv.aggr not in ("add", "sum", "mean") or conv.eps.requires_grad:
+    if type(conv) is GINConv:
+        if conv.aggr not in ("add", "sum", "mean") or conv.eps.requires_grad:
+            return None
+    elif type(conv) is not GINEConv or not can_hear_features(conv, x):
         return None
     if not layer.in_order or len(layer.behind) != 2 or type(layer.behind[0]) is not torch.nn.Sequential:
         return None
@@ -81,52 +139,55 @@ def _is_special(module: torch.nn.Module) -> bool:
     if has_hooks(module):
         return True
     if isinstance(module, WeightedBatchNorm):
-        return not (module.training and module.relu and module.affine and module.bias is not None)
+        plain = module.training and module.relu and module.affine and module.bias is not None
+        return not plain or module.group is not None
     return isinstance(module, torch.nn.Linear) and module.bias is None
 
 
 class _Stack(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, levels: Sequence[Level], factors: Any, means: Any, epsilons: Any, x: Tensor, *parameters: Tensor
+        ctx: Any, hearings: Sequence[_Hearing], weights: Any, epsilons: Any, x: Tensor, *given: Tensor | None
     ) -> tuple[Tensor, ...]:
-        ctx.levels, ctx.factors, ctx.means, ctx.rows = levels, factors, means, x.size(0)
-        rows, statistics, tape, given = [], [], [], _by(PARAMETERS, parameters)
-        for level, factor, mean, eps in zip(levels, factors, means, epsilons, strict=True):
-            x = torch.from_numpy(products.hear(x.numpy(), level.num_states, *_heard(level), factor, mean))
+        features, parameters = given[: len(hearings)], given[len(hearings) :]
+        rows, statistics, tape, known = [x], [], [], _by(PARAMETERS, parameters)
+        for hearing, feature, counts, eps in zip(hearings, features, weights, epsilons, strict=True):
+            x = hearing.forward(x, feature)
             for epsilon in eps:
-                weight, bias, gain, shift = next(given)
+                weight, bias, gain, shift = next(known)
                 between = torch.addmm(bias, x, weight.t())
-                arrays = norm.forward(between.numpy(), level.weight.numpy(), gain.numpy(), shift.numpy(), epsilon, True)
+                arrays = norm.forward(between.numpy(), counts, gain.numpy(), shift.numpy(), epsilon, True)
                 out, centre, variance, scale, share = map(torch.from_numpy, arrays)
                 tape += [x, between, out, share, centre, scale]
                 statistics += [centre, variance]
                 x = out
             rows.append(x)
         # Outputs of ours are on the tape: kept any other way they would keep themselves alive.
-        ctx.save_for_backward(*parameters, *tape)
-        ctx.parameters = len(parameters)
+        ctx.save_for_backward(*rows[:-1], *given, *tape)
+        ctx.hearings = hearings
         ctx.mark_non_differentiable(*statistics)
-        return (*rows, *statistics)
+        return (*rows[1:], *statistics)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        parameters, tape = ctx.saved_tensors[: ctx.parameters], ctx.saved_tensors[ctx.parameters :]
-        halves = list(zip(_by(PARAMETERS, parameters), _by(TAPE, tape), strict=True))
+        layers = len(ctx.hearings)
+        parts = iter(ctx.saved_tensors)
+        rows, features = list(islice(parts, layers)), list(islice(parts, layers))
+        parameters = list(islice(parts, 2 * PARAMETERS * layers))
+        halves = list(zip(_by(PARAMETERS, parameters), _by(TAPE, list(parts)), strict=True))
         collected: list[tuple[Tensor, ...]] = []
+        to_features: list[Tensor | None] = [None] * layers
         arriving = None
-        for number in reversed(range(len(ctx.levels))):
-            level = ctx.levels[number]
+        for number in reversed(range(layers)):
             gradient = gradients[number] if arriving is None else arriving.add_(gradients[number])
             for _ in range(2):
                 gradient, found = _half_backward(gradient, *halves.pop())
                 collected.insert(0, found)
-            if number or ctx.needs_input_grad[4]:
-                below = ctx.levels[number - 1].num_states if number else ctx.rows
-                heard = (*_heard(level), ctx.factors[number], ctx.means[number])
-                arriving = torch.from_numpy(products.hear_back(gradient.numpy(), below, *heard))
-        return None, None, None, None, arriving if ctx.needs_input_grad[4] else None, *chain.from_iterable(collected)
+            if number or ctx.needs_input_grad[X] or features[number] is not None:
+                arriving, to_features[number] = ctx.hearings[number].backward(gradient, rows[number], features[number])
+        to_x = arriving if ctx.needs_input_grad[X] else None
+        return *[None] * X, to_x, *to_features, *chain.from_iterable(collected)
 
 
 def _half_backward(
@@ -140,11 +201,7 @@ def _half_backward(
     return between @ weight, (between.t() @ x, torch.zeros_like(gain), to_gain, to_shift)
 
 
-def _heard(level: Level) -> tuple[Any, Any, Any]:
-    return level.own.numpy(), level.edge_ptr.numpy(), level.sender.numpy()
-
-
-def _by(number: int, tensors: Sequence[Tensor]) -> Iterator[tuple[Tensor, ...]]:
+def _by(number: int, tensors: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """So many tensors at a time."""
     for first in range(0, len(tensors), number):
         yield tuple(tensors[first : first + number])

@@ -19,6 +19,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from dropgnn.engine.compiled import norm as compiled
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.modules import inside
+from dropgnn.engine.synced_norm import SyncedNorm, count_over_ranks
 from dropgnn.errors import InvalidArgument
 
 
@@ -61,6 +62,8 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
     """
 
     relu = False
+    group: Any = None
+    """The processes over whose rows batch statistics are taken while training; by default those of this one."""
 
     def __init__(self, num_features: int, *, relu: bool = False, **arguments: Any) -> None:
         super().__init__(num_features, **arguments)
@@ -68,11 +71,29 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
 
     def forward(self, x: Tensor) -> Tensor:
         given = _weights.get()
+        if self.group is not None and self.training:
+            return self._over_ranks(x, given)
         if x.size(0) == 0 or (given is not None and given.rows == 0):  # nobody is there: nothing to learn from
             return x
         if given is None or not (self.training or self.running_mean is None):
             plain = super().forward(x)
             return plain.relu() if self.relu else plain
+        self._check(x, given, given.rows)
+        norm = _CompiledNorm if compiles(x) else _TorchNorm
+        out, mean, variance = norm.apply(x, given.weight, *self._affine(x), self.eps, self.relu)
+        self.update_running(mean, variance, given.rows)
+        return out
+
+    def _over_ranks(self, x: Tensor, given: RowWeights | None) -> Tensor:
+        """The same over the rows of all ranks; one without rows takes part, or the others would wait for it."""
+        given = RowWeights(x.new_ones(x.size(0)), x.size(0)) if given is None else given
+        rows = count_over_ranks(given.rows, self.group, x.device)
+        self._check(x, given, rows)
+        out, mean, variance = SyncedNorm.apply(x, given.weight, *self._affine(x), self.eps, self.relu, self.group)
+        self.update_running(mean, variance, rows)
+        return out
+
+    def _check(self, x: Tensor, given: RowWeights, rows: int) -> None:
         if given.weight.numel() != x.size(0):
             raise InvalidArgument(
                 "row weights",
@@ -80,14 +101,12 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
                 got=given.weight.numel(),
                 hint="weighted batch norm belongs on node rows",
             )
-        if given.rows < 2:
-            raise InvalidArgument("x", "must have more than one row where batch statistics are taken", got=given.rows)
+        if rows < 2:
+            raise InvalidArgument("x", "must have more than one row where batch statistics are taken", got=rows)
+
+    def _affine(self, x: Tensor) -> tuple[Tensor, Tensor]:
         gain = x.new_ones(self.num_features) if self.weight is None else self.weight
-        bias = x.new_zeros(self.num_features) if self.bias is None else self.bias
-        norm = _CompiledNorm if compiles(x) else _TorchNorm
-        out, mean, variance = norm.apply(x, given.weight, gain, bias, self.eps, self.relu)
-        self.update_running(mean, variance, given.rows)
-        return out
+        return gain, x.new_zeros(self.num_features) if self.bias is None else self.bias
 
     @torch.no_grad()
     def update_running(self, mean: Tensor, variance: Tensor, rows: int) -> None:

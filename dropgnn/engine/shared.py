@@ -84,7 +84,7 @@ def execute(layered: Layered, graph: Graph, plan: SharedPlan) -> list[Tensor]:
         x = entry(x)
         if any(level.silent for level in plan.levels):
             x = silence(x, plan.source < 0)
-    xs = run_fused(layers, x, plan)
+    xs = run_fused(layers, x, plan, graph)
     return _run_layers(layers, x, plan, graph) if xs is None else xs
 
 

@@ -15,6 +15,7 @@ from dropgnn.experiments.studies import STUDIES
 from dropgnn.experiments.summary import Found
 
 DIGITS = 6
+"""That numbers are kept with."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def load_archive(path: Path) -> Archive:
 
 def _rounded(value: Any) -> Any:
     if isinstance(value, float):
-        return round(value, DIGITS)
+        return float(f"{value:.{DIGITS}g}")
     if isinstance(value, dict):
         return {name: _rounded(inner) for name, inner in value.items()}
     return [_rounded(inner) for inner in value] if isinstance(value, list) else value

@@ -27,11 +27,10 @@ from dropgnn.nn.gin import GIN
 from dropgnn.nn.heads import LayerReadout, Pooled
 from dropgnn.nn.model import DropGNN
 from dropgnn.registry import Registry
-from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler
 from dropgnn.training.batches import PlannedBatches
 from dropgnn.training.loop import Augment, unchanged
 from dropgnn.training.minibatch import count_right, optimizer_of, random_batches, train_epoch
-from dropgnn.training.presets import PRESETS
+from dropgnn.training.presets import DROPS, PRESETS
 from dropgnn.training.seeds import seeded_weights, stream
 
 EXPERIMENT = "graph-classification"
@@ -53,16 +52,6 @@ ENCODERS = Registry[Callable[[int, int], torch.nn.Module]](
     },
 )
 """GNNs for so many features and of such a width; ``gin-random`` sees a random feature beside the others."""
-
-DROPS = Registry[Callable[[float, int], Sampler]](
-    "drops",
-    {
-        "none": lambda p, r: Exhaustive(0.0, k=0),
-        "random": Bernoulli,
-        "exact": lambda p, r: Exhaustive(p, k=1),
-    },
-)
-"""What is dropped, given p and r."""
 
 PROTOCOLS = ("gin", "nested")
 

@@ -27,9 +27,10 @@ class OneGNN(Encoder):
         edge_dim: Features per edge.
         edge_hidden: Width of the hidden layer of the edge networks.
         aggr: Neighbourhood aggregation, ``"sum"`` or ``"mean"``.
+        skip: Whether every layer has a connection of its own to the readout, past the layers above it.
 
     Shapes:
-        x ``[N, in_channels]``, edge_attr ``[E, edge_dim]`` to ``[N, channels[-1]]``.
+        x ``[N, in_channels]``, edge_attr ``[E, edge_dim]`` to ``[N, channels[-1]]``, with ``skip`` ``[N, sum(channels)]``.
 
     >>> one = OneGNN(in_channels=11, edge_dim=5)
     >>> one(torch.ones(2, 11), torch.tensor([[0, 1], [1, 0]]), torch.ones(2, 5)).shape
@@ -44,9 +45,11 @@ class OneGNN(Encoder):
         edge_dim: int,
         edge_hidden: int = 128,
         aggr: str = "sum",
+        skip: bool = False,
     ) -> None:
         super().__init__()
-        self.in_channels, self.out_channels, self.edge_dim = in_channels, channels[-1], edge_dim
+        self.in_channels, self.edge_dim, self.skip = in_channels, edge_dim, skip
+        self.out_channels = sum(channels) if skip else channels[-1]
         self.convs = torch.nn.ModuleList(
             edge_conv(below, width, edge_dim=edge_dim, hidden=edge_hidden, aggr=aggr)
             for below, width in pairwise((in_channels, *channels))
@@ -56,8 +59,11 @@ class OneGNN(Encoder):
     def layers(self) -> Sequence[Layer]:
         return [Layer(conv, self._update, conv, (self.act,)) for conv in self.convs]
 
+    def combine(self, xs: Sequence[Tensor]) -> Tensor:
+        return torch.cat(list(xs[1:]), dim=1) if self.skip else xs[-1]
+
     def slices(self) -> Sequence[int]:
-        return (len(self.convs),)
+        return range(1, len(self.convs) + 1) if self.skip else (len(self.convs),)
 
     def _update(self, rows: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
         return self.act(rows)

@@ -1,4 +1,4 @@
-"""How the paper's text and its published code choose p, r and the auxiliary loss; they differ."""
+"""How the paper's text and its published code choose p, r and the auxiliary loss; they differ. And what is dropped then."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dropgnn.nn.outcome import AUXILIARY_SHARE
 from dropgnn.registry import Registry
+from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler
 
 
 @dataclass(frozen=True)
@@ -37,3 +38,13 @@ PRESETS = Registry[Preset](
         ),
     },
 )
+
+DROPS = Registry[Callable[[float, int], Sampler]](
+    "drops",
+    {
+        "none": lambda p, r: Exhaustive(0.0, k=0),
+        "random": Bernoulli,
+        "exact": lambda p, r: Exhaustive(p, k=1),
+    },
+)
+"""What is dropped, given p and r."""

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
+from dropgnn.data.qm9.arrays import CHEMISTRY
 from dropgnn.data.qm9.bonds import with_bonds
 from dropgnn.data.qm9.build import build_qm9
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.qm9.molecules import ATOM_FEATURES, BOND_TYPES
-from dropgnn.data.qm9.source import Row, geometry, read_rows, source_files
+from dropgnn.data.qm9.source import PackFiles, Row, geometry, installed_files, read_rows
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem, InvalidArgument
 
@@ -27,7 +28,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> QM9:
     """The first molecules of the dataset, and one that has rearranged."""
     folder = tmp_path_factory.mktemp("qm9")
     lines = []
-    for number, path in enumerate(source_files()):
+    for number, path in enumerate(installed_files().files):
         with path.open(encoding="utf-8") as text:
             if number == 0:
                 lines += list(islice(text, FEW + 1))
@@ -35,9 +36,16 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> QM9:
                 lines += [line for line in text if line.startswith('"dsgdb9nsd_133857')]
     (folder / "few.csv").write_text("".join(lines), encoding="utf-8")
     seen: list[int] = []
-    build_qm9([folder / "few.csv"], folder / "arrays", jobs=2, on_progress=seen.append)
+    build_qm9(PackFiles((folder / "few.csv",)), folder / "arrays", jobs=1, on_progress=seen.append)
     assert sum(seen) == FEW + 1
     return QM9.load(folder / "arrays")
+
+
+def test_many_processes_make_the_same(few: QM9, tmp_path: Path) -> None:
+    again = few.folder.parent / "few.csv"
+    build_qm9(PackFiles((again,)), tmp_path / "arrays", jobs=2)
+    for path in few.folder.iterdir():
+        assert path.read_bytes() == (tmp_path / "arrays" / path.name).read_bytes()
 
 
 def test_what_cannot_be_made_consistent_is_left_out_and_listed(few: QM9) -> None:
@@ -159,7 +167,7 @@ def test_unsanitised_as_in_pyg(few: QM9) -> None:
 
 def test_atoms_in_another_order_are_found(few: QM9) -> None:
     """Coordinates shuffled: the SMILES is laid over them, and every atom keeps its neighbours."""
-    row = next(row for row in read_rows(source_files()) if row.number == 19)
+    row = next(row for row in read_rows(installed_files().files) if row.number == 19)
     elements, position = geometry(row)
     order = np.random.default_rng(0).permutation(len(elements))
     mol = with_bonds(row.smiles, [elements[number] for number in order], position[order])
@@ -199,3 +207,43 @@ def test_every_target_has_a_unit() -> None:
     assert all(target.unit and target.title for target in TARGETS.values())
     with pytest.raises(InvalidArgument, match="'target' must be one of mu, alpha"):
         TARGETS["mass"]
+
+
+def test_a_folder_of_pyg_has_the_same_molecules(few: QM9, tmp_path: Path) -> None:
+    """A folder as PyG's QM9 downloads it, with molecules of ours, one of which is named as doubtful."""
+    from rdkit import Chem
+
+    chosen, raw = [0, 2, 213, 18], tmp_path / "raw"
+    numbers = [int(few.number[place]) for place in chosen]
+    raw.mkdir()
+    by_number = {row.number: row for row in islice(read_rows(installed_files().files), FEW)}
+    with Chem.SDWriter(str(raw / "gdb9.sdf")) as writer:
+        for number in numbers:
+            elements, position = geometry(by_number[number])
+            mol = with_bonds(by_number[number].smiles, elements, position)
+            assert mol is not None
+            conformer = Chem.Conformer(len(elements))
+            for atom, place in enumerate(position.tolist()):
+                conformer.SetAtomPosition(atom, place)
+            mol.RemoveAllConformers()
+            mol.AddConformer(conformer)
+            writer.write(mol)
+    names = ("mu", "alpha", "homo", "lumo", "gap", "r2", "zpve", "u0", "u298", "h298", "g298", "cv")
+    lines = [",".join(map(repr, by_number[number].properties)) for number in numbers]
+    (raw / "gdb9.sdf.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    (raw / "uncharacterized.txt").write_text("\n" * 9 + "  4  doubtful\n" + "3 compounds\n")
+    found = QM9.load(tmp_path / "arrays", pyg_folder=tmp_path, jobs=1)
+    assert len(found) == 3
+    for chemistry in CHEMISTRY:
+        ours = few.graphs("complete", chemistry=chemistry).batch(chosen[:3])
+        theirs = found.graphs("complete", chemistry=chemistry).batch([0, 1, 2])
+        assert torch.equal(ours.x, theirs.x)
+        assert torch.equal(ours.edge_index, theirs.edge_index)
+        torch.testing.assert_close(ours.edge_attr, theirs.edge_attr, atol=1e-3, rtol=0)  # 4 decimals in the file
+        assert torch.equal(ours.y, theirs.y)
+    (raw / "gdb9.sdf.csv").write_text(",".join(names) + "\n" + "\n".join([*lines, lines[0]]) + "\n")
+    with pytest.raises(DataProblem, match=r"gdb9.sdf has fewer molecules"):
+        QM9.load(tmp_path / "more", pyg_folder=tmp_path, jobs=1)
+    (raw / "gdb9.sdf").unlink()
+    with pytest.raises(DataProblem, match=r"gdb9.sdf is missing"):
+        QM9.load(tmp_path / "none", pyg_folder=tmp_path)

@@ -8,7 +8,7 @@ import gc
 import pytest
 import torch
 
-from dropgnn import GIN, Bernoulli, DropGNN
+from dropgnn import GIN, GINE, Bernoulli, DropGNN
 from dropgnn.engine import shared as shared_engine
 from dropgnn.engine.fused import run_fused
 from dropgnn.engine.layers import as_layered
@@ -18,13 +18,16 @@ from tests.conftest import awkward_batch, generator
 shared_module = __import__("sys").modules[shared_engine.__module__]
 
 
-def outcome(model: DropGNN) -> dict[str, torch.Tensor]:
+def outcome(model: DropGNN, *, edge_dim: int | None = None) -> dict[str, torch.Tensor]:
     model = copy.deepcopy(model)
-    graph = awkward_batch()
+    graph = awkward_batch(edge_dim=edge_dim)
     x = graph.x.clone().requires_grad_()
-    out = model(x, graph.edge_index, batch=graph.batch, generator=generator(3))
+    attr = None if graph.edge_attr is None else graph.edge_attr.clone().requires_grad_()
+    out = model(x, graph.edge_index, attr, batch=graph.batch, generator=generator(3))
     (out * torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)).sum().backward()
     found = {"out": out.detach(), "x": x.grad}
+    if attr is not None:
+        found["edge_attr"] = attr.grad
     found |= {name: weight.grad for name, weight in model.named_parameters()}
     return found | {name: buffer.double() for name, buffer in model.named_buffers()}
 
@@ -35,26 +38,44 @@ def gin_model(*, aggr: str = "sum", eps: float = 0.0) -> DropGNN:
     return DropGNN(gin, Bernoulli(0.3, r=5), head=LayerReadout(gin.channels, 2), engine="shared").double()
 
 
+def gine_model(*, aggr: str = "sum", edge_dim: int = 2) -> DropGNN:
+    torch.manual_seed(1)
+    gine = GINE(3, 4, 3, edge_dim=edge_dim, aggr=aggr)
+    return DropGNN(gine, Bernoulli(0.3, r=5), head=LayerReadout(gine.channels, 2), engine="shared").double()
+
+
 @pytest.mark.parametrize(("aggr", "eps"), [("sum", 0.0), ("sum", 0.3), ("mean", 0.0)])
 def test_fused_is_module_by_module(aggr: str, eps: float, monkeypatch: pytest.MonkeyPatch) -> None:
     model = gin_model(aggr=aggr, eps=eps)
     fused = outcome(model)
-    monkeypatch.setattr(shared_module, "run_fused", lambda layers, x, plan: None)
+    monkeypatch.setattr(shared_module, "run_fused", lambda layers, x, plan, graph: None)
     for name, value in outcome(model).items():
         torch.testing.assert_close(fused[name], value, rtol=1e-10, atol=1e-10, msg=name)
 
 
-def is_fused(model: DropGNN) -> bool:
-    graph = awkward_batch()
+@pytest.mark.parametrize("aggr", ["sum", "mean"])
+@pytest.mark.parametrize("width", [2, 3])
+def test_fused_with_features_on_edges(aggr: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = gine_model(aggr=aggr, edge_dim=width)
+    assert is_fused(model, edge_dim=width)
+    fused = outcome(model, edge_dim=width)
+    monkeypatch.setattr(shared_module, "run_fused", lambda layers, x, plan, graph: None)
+    for name, value in outcome(model, edge_dim=width).items():
+        torch.testing.assert_close(fused[name], value, rtol=1e-10, atol=1e-10, msg=name)
+
+
+def is_fused(model: DropGNN, *, edge_dim: int | None = None) -> bool:
+    graph = awkward_batch(edge_dim=edge_dim)
     layered = as_layered(model.encoder)
     assert layered is not None
-    plan = model.plan(graph.x, graph.edge_index, batch=graph.batch, generator=generator())
-    return run_fused(layered.layers(), graph.x[plan.source.clamp(min=0)], plan) is not None
+    plan = model.plan(graph.x, graph.edge_index, graph.edge_attr, batch=graph.batch, generator=generator())
+    return run_fused(layered.layers(), graph.x[plan.source.clamp(min=0)], plan, plan.graph) is not None
 
 
 def test_what_is_fused() -> None:
     assert is_fused(gin_model())
     assert not is_fused(gin_model(aggr="max"))
+    assert not is_fused(gine_model(aggr="max"), edge_dim=2)
     assert not is_fused(gin_model().eval())  # running statistics instead of batch statistics
     learned = gin_model()
     assert isinstance(learned.encoder, GIN)

@@ -1,73 +1,61 @@
-"""QM9 as graphs: arrays on disk, batches made when they are wanted.
-
-Two kinds of graphs. ``"bonds"``: an edge per bond and direction, for the 1-GNN. ``"complete"``: an edge between any two atoms,
-for the MPNN. Either way an edge has 5 features, the kind of bond (one-hot, zeros without a bond) and the distance.
-"""
+"""QM9 as arrays on disk, mapped into memory."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch_geometric.data import Data
 
 from dropgnn.data.locate import cache_folder
+from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.build import ARRAYS, LeftOut, build_qm9
-from dropgnn.data.qm9.molecules import BOND_TYPES
-from dropgnn.data.qm9.source import source_files
-from dropgnn.data.qm9.targets import TARGETS
-from dropgnn.errors import DataProblem, InvalidArgument
-from dropgnn.graph import enumerate_blocks, offsets
+from dropgnn.data.qm9.pyg_folder import PyGFolder
+from dropgnn.data.qm9.source import installed_files
+from dropgnn.errors import DataProblem
 
 FORMAT = 1
 """To be changed when the meaning of the arrays changes."""
 
-GRAPHS = ("bonds", "complete")
-CHEMISTRY = ("sanitized", "pyg")
-
 
 @dataclass(frozen=True, eq=False)
-class QM9:
-    """All molecules, mapped into memory.
+class QM9(Arrays):
+    """All molecules; ``number``, shape ``[G]``, is their place in GDB-9, from 1."""
 
-    Shapes:
-        x ``[N, 11]``, position ``[N, 3]``; bonds ``[B, 2]``, kinds, kekule ``[B]``; atoms, many_bonds, number ``[G]``; properties
-        ``[G, 12]``, in the order of ``TARGETS``.
-    """
-
-    folder: Path
-    x: np.ndarray
-    bonds: np.ndarray
-    kinds: np.ndarray
-    kekule: np.ndarray
-    position: np.ndarray
-    atoms: np.ndarray
-    many_bonds: np.ndarray
-    properties: np.ndarray
     number: np.ndarray
+    folder: Path
 
     @classmethod
     def load(
-        cls, folder: Path | None = None, *, jobs: int = 2, on_progress: Callable[[int], None] | None = None
+        cls,
+        folder: Path | None = None,
+        *,
+        pyg_folder: Path | None = None,
+        jobs: int = 2,
+        on_progress: Callable[[int], None] | None = None,
     ) -> QM9:
-        """From the cache, or made from ``qm9pack`` now, which takes minutes; ``on_progress`` is told of every molecule."""
-        folder = cache_folder() / f"qm9-{FORMAT}" if folder is None else folder
+        """From the cache, or made now, which takes minutes.
+
+        Args:
+            folder: The arrays; by default in the cache.
+            pyg_folder: Make them from a folder of PyG's ``QM9`` instead of ``qm9pack``.
+            jobs: Processes to make them with.
+            on_progress: Told how many more molecules are made.
+        """
+        source = installed_files if pyg_folder is None else PyGFolder(pyg_folder.resolve()).check
+        if folder is None:
+            folder = cache_folder() / f"qm9-{FORMAT}{'' if pyg_folder is None else f'-{_short(pyg_folder)}'}"
         if not folder.is_dir():
-            build_qm9(source_files(), folder, jobs=jobs, on_progress=on_progress)
+            build_qm9(source(), folder, jobs=jobs, on_progress=on_progress)
         try:
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
         except (OSError, ValueError) as problem:
             raise DataProblem(f"{folder} is damaged ({problem}); remove it, and it will be made again") from problem
-        return cls(folder, **arrays)
-
-    def __len__(self) -> int:
-        return len(self.atoms)
+        return cls(**arrays, folder=folder)
 
     @cached_property
     def smiles(self) -> list[str]:
@@ -78,93 +66,7 @@ class QM9:
         """Molecules that are not here."""
         return [LeftOut(**one) for one in json.loads((self.folder / "left_out.json").read_text(encoding="utf-8"))]
 
-    def target(self, name: str) -> np.ndarray:
-        """One property of all molecules, ``[G]``."""
-        TARGETS[name]
-        return np.asarray(self.properties[:, list(TARGETS).index(name)])
 
-    def graphs(self, kind: str, *, scaled: bool = False, chemistry: str = "sanitized") -> Molecules:
-        """The molecules as graphs; see :class:`Molecules`."""
-        return Molecules(self, kind, scaled=scaled, chemistry=chemistry)
-
-
-class Molecules:
-    """Batches of molecules.
-
-    Args:
-        qm9: The arrays.
-        kind: ``"bonds"`` or ``"complete"``.
-        scaled: Whether distances are divided by the largest of their molecule, as for the 1-GNN.
-        chemistry: ``"sanitized"``: aromaticity and hybridisation as RDKit finds them. ``"pyg"``: as in PyG's QM9, which leaves
-            molecules unsanitised: these features are zero, and no bond is aromatic.
-    """
-
-    def __init__(self, qm9: QM9, kind: str, *, scaled: bool, chemistry: str) -> None:
-        for name, value, known in (("kind", kind, GRAPHS), ("chemistry", chemistry, CHEMISTRY)):
-            if value not in known:
-                raise InvalidArgument(name, f"must be one of {', '.join(known)}", got=repr(value))
-        self.qm9, self.kind, self.scaled, self.chemistry = qm9, kind, scaled, chemistry
-        self._atoms, self._bonds = (torch.from_numpy(many.astype(np.int64)) for many in (qm9.atoms, qm9.many_bonds))
-        self._first_atom, self._first_bond = offsets(self._atoms), offsets(self._bonds)
-        self._kinds = qm9.kinds if chemistry == "sanitized" else qm9.kekule
-
-    def __len__(self) -> int:
-        return len(self.qm9)
-
-    @property
-    def mean_nodes(self) -> float:
-        """m, by which the paper chooses p and r."""
-        return float(self._atoms.double().mean())
-
-    def batch(self, chosen: Sequence[int] | Tensor) -> Data:
-        """These molecules as one batch, in this order, with all properties as ``y``, ``[G, 12]``."""
-        chosen = torch.as_tensor(chosen, dtype=torch.long)
-        atoms = self._atoms[chosen]
-        atom, of_atom = enumerate_blocks(self._first_atom[chosen], atoms)
-        x = torch.from_numpy(self.qm9.x[atom.numpy()].astype(np.float32))
-        if self.chemistry == "pyg":
-            x[:, 6:10] = 0.0
-        position = torch.from_numpy(self.qm9.position[atom.numpy()])
-        edge_index, kinds, of_edge = self._edges(chosen, atoms)
-        distance = (position[edge_index[0]] - position[edge_index[1]]).norm(dim=1)
-        if self.scaled:
-            largest = distance.new_zeros(chosen.numel()).scatter_reduce(0, of_edge, distance, "amax")
-            distance = distance / largest[of_edge]
-        return Data(
-            x=x,
-            edge_index=edge_index,
-            edge_attr=torch.cat([kinds, distance.unsqueeze(1)], dim=1),
-            y=torch.from_numpy(self.qm9.properties[chosen.numpy()]),
-            position=position,
-            batch=of_atom,
-            num_nodes=atom.numel(),
-            num_graphs=chosen.numel(),
-        )
-
-    def _edges(self, chosen: Tensor, atoms: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Both directions of every edge, its kind of bond, one-hot, and its molecule."""
-        bond, of_bond = enumerate_blocks(self._first_bond[chosen], self._bonds[chosen])
-        ends = torch.from_numpy(self.qm9.bonds[bond.numpy()].astype(np.int64)).t()
-        kinds = torch.from_numpy(self._kinds[bond.numpy()].astype(np.int64))
-        kinds = torch.nn.functional.one_hot(kinds, len(BOND_TYPES)).float()
-        both = torch.cat([ends, ends.flip(0)], dim=1)
-        if self.kind == "bonds":
-            of_edge = of_bond.repeat(2)
-            return both + offsets(atoms)[of_edge], kinds.repeat(2, 1), of_edge
-        # The edge from atom i to atom j of a molecule of n atoms is number i (n - 1) + j, less one where j > i.
-        number, of_edge = enumerate_blocks(torch.zeros_like(atoms), atoms * (atoms - 1))
-        others = (atoms - 1)[of_edge]
-        sender = torch.div(number, others, rounding_mode="floor")
-        receiver = number - sender * others
-        receiver = receiver + (receiver >= sender)
-        edge_index = torch.stack([sender, receiver]) + offsets(atoms)[of_edge]
-        found = torch.zeros(number.numel(), len(BOND_TYPES))
-        of_both = of_bond.repeat(2)
-        place = (
-            offsets(atoms * (atoms - 1))[of_both]
-            + both[0] * (atoms - 1)[of_both]
-            + both[1]
-            - (both[1] > both[0]).long()
-        )
-        found[place] = kinds.repeat(2, 1)
-        return edge_index, found, of_edge
+def _short(folder: Path) -> str:
+    """A word for a folder."""
+    return hashlib.blake2b(str(folder.resolve()).encode(), digest_size=6).hexdigest()

@@ -1,4 +1,5 @@
-"""The files of the package ``qm9pack``: SMILES, coordinates and properties of all characterised molecules, as text."""
+"""Where molecules come from: the files of the package ``qm9pack``, SMILES, coordinates and properties of all characterised
+molecules as text, or a folder of PyG's ``QM9``."""
 
 from __future__ import annotations
 
@@ -8,14 +9,36 @@ import re
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dropgnn.data.qm9.bonds import with_bonds
+from dropgnn.data.qm9.molecules import Molecule, molecule_of
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem, MissingExtra
 
 FILES = ("qm9_part1.csv", "qm9_part2.csv", "qm9_part3.csv")
+
+
+class Made(NamedTuple):
+    """What became of a molecule: its graph, or the reason why there is none. ``number`` is its place in GDB-9, from 1."""
+
+    number: int
+    smiles: str
+    properties: tuple[float, ...]
+    molecule: Molecule | None
+    reason: str = ""
+
+
+class Source(Protocol):
+    """Text of molecules that is read in one process and understood in others."""
+
+    def rows(self) -> Iterator[Any]:
+        """The text of every molecule."""
+
+    def make(self, row: Any) -> Made:
+        """What it says."""
 
 
 class Row(NamedTuple):
@@ -28,13 +51,29 @@ class Row(NamedTuple):
     properties: tuple[float, ...]
 
 
-def source_files() -> list[Path]:
+class PackFiles(NamedTuple):
+    """Files of ``qm9pack``."""
+
+    files: tuple[Path, ...]
+
+    def rows(self) -> Iterator[Row]:
+        return read_rows(self.files)
+
+    def make(self, row: Row) -> Made:
+        elements, position = geometry(row)
+        mol = with_bonds(row.smiles, elements, position)
+        if mol is None:
+            return Made(row.number, row.smiles, row.properties, None, "its bonds are not those of its SMILES")
+        return Made(row.number, row.smiles, row.properties, molecule_of(mol, position))
+
+
+def installed_files() -> PackFiles:
     """Where the files lie. The package itself is never imported, which fails with current setuptools."""
     found = find_spec("qm9pack")
     if found is None or not found.submodule_search_locations:
         raise MissingExtra("qm9pack", "chem")
     folder = Path(next(iter(found.submodule_search_locations))) / "data"
-    return [folder / name for name in FILES]
+    return PackFiles(tuple(folder / name for name in FILES))
 
 
 def read_rows(files: Sequence[Path]) -> Iterator[Row]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from dropgnn.experiments import beyond_wl, graph_classification
-from dropgnn.experiments.studies import aggregators, figure_p, figure_runs, modes, samplers, table1, table2
+from dropgnn.experiments import beyond_wl, graph_classification, property_regression
+from dropgnn.experiments.studies import aggregators, figure_p, figure_runs, modes, samplers, table1, table2, table3
 from dropgnn.experiments.studies.scale import FULL, QUICK, Scale
 from dropgnn.experiments.summary import Found, Summary
 from dropgnn.registry import Registry
@@ -58,5 +58,6 @@ STUDIES = Registry[Study](
         "samplers": Study(samplers.TITLE, beyond_wl, samplers.summarize),
         "aggregators": Study(aggregators.TITLE, beyond_wl, aggregators.summarize),
         "table2": Study(table2.TITLE, graph_classification, table2.summarize),
+        "table3": Study(table3.TITLE, property_regression, table3.summarize),
     },
 )

@@ -1,0 +1,98 @@
+"""``dropgnn train``: a model for molecules, on one process or, under torchrun, on many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from dropgnn.cli.qm9 import bar, load_qm9
+
+if TYPE_CHECKING:
+    from dropgnn.molecules.fitting import Fit
+    from dropgnn.molecules.trained import TrainedModel
+
+commands = typer.Typer(help="Train a model and keep it as a file.", no_args_is_help=True)
+
+
+@commands.callback()
+def train() -> None:
+    """Train a model and keep it as a file."""
+
+
+@commands.command()
+def qm9(
+    targets: Annotated[list[str] | None, typer.Option("--target", help="A property; again for more, or 'all'.")] = None,
+    model: Annotated[str, typer.Option(help="1-gnn, 1-gnn-skip or mpnn.")] = "1-gnn",
+    drops: Annotated[str, typer.Option(help="none, random or exact.")] = "random",
+    limit: Annotated[int | None, typer.Option(help="Molecules to use, 80/10/10; else all.")] = None,
+    epochs: Annotated[int, typer.Option(min=1, help="Epochs.")] = 300,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Molecules per step; else the model's own.")] = None,
+    preset: Annotated[
+        str, typer.Option(help="p and loss as in the text (paper) or in its code (published).")
+    ] = "paper",
+    chemistry: Annotated[str, typer.Option(help="sanitized, or pyg: features as in PyG's QM9.")] = "sanitized",
+    seed: Annotated[int, typer.Option(help="For split, weights, batches and runs.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="The model's file; else named after what it is.")] = None,
+    data: Annotated[Path | None, typer.Option(help="PyG's folder of QM9; else made from qm9pack.")] = None,
+) -> None:
+    """Train on QM9; killed, the same command goes on where it was. Under torchrun all processes train together."""
+    from dropgnn.data.qm9.targets import TARGETS
+    from dropgnn.errors import InvalidArgument
+    from dropgnn.molecules.fitting import Fit
+    from dropgnn.molecules.models import Settings
+    from dropgnn.molecules.trained import TrainedModel
+    from dropgnn.training.distributed import joined
+
+    chosen = tuple(TARGETS) if targets == ["all"] else tuple(targets or ["gap"])
+    settings = Settings(model, drops, chosen, limit, epochs, batch_size, preset, chemistry, seed)
+    out = Path(f"qm9-{'-'.join(targets or ['gap'])}-{model}-{drops}.safetensors") if out is None else out
+    if out.exists():
+        raise InvalidArgument("out", "must not exist yet", got=out, hint="choose another file, or remove it")
+    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    with joined() as ranks:
+        molecules = ranks.first_alone(lambda: load_qm9(data))
+        fit = Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint)
+        _run(fit)
+        trained = TrainedModel.of(fit)
+        if ranks.first:
+            trained.save(out)
+            checkpoint.unlink(missing_ok=True)
+            _show(trained, out)
+
+
+def _run(fit: Fit) -> None:
+    """Train with a bar on the first rank."""
+    console = Console(stderr=True, quiet=not fit.ranks.first)
+    place = fit.position
+    if (place.epoch, place.step) != (1, 0):
+        console.print(f"going on from epoch {place.epoch}, step {place.step}", highlight=False)
+    with bar(console, f"{fit.settings.title}: steps") as progress:
+        task = progress.add_task("steps", total=fit.settings.epochs * fit.steps)
+        try:
+            fit.run(lambda done: progress.update(task, completed=done))
+        except KeyboardInterrupt as interrupt:
+            fit.save()
+            console.print(f"interrupted; {fit.checkpoint} is kept, run again to go on", highlight=False)
+            raise typer.Exit(130) from interrupt
+
+
+def _show(trained: TrainedModel, out: Path) -> None:
+    from dropgnn.data.qm9.targets import TARGETS
+
+    table = Table(
+        box=box.SIMPLE_HEAD, title=f"{trained.settings.title}, best epoch {trained.best_epoch}", title_justify="left"
+    )
+    for heading in ("target", "unit"):
+        table.add_column(heading)
+    for heading in ("validation error", "test error"):
+        table.add_column(heading, justify="right")
+    for name, validation, test in zip(trained.settings.targets, trained.validation, trained.test, strict=True):
+        table.add_row(f"{name}, {TARGETS[name].title}", TARGETS[name].unit, f"{validation:.3g}", f"{test:.3g}")
+    console = Console()
+    console.print(table)
+    console.print(f"mean absolute errors; the model is in {out}", highlight=False)

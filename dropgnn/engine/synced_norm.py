@@ -1,0 +1,58 @@
+"""Weighted batch norm whose sums are taken over all ranks that train together; ``torch.nn.SyncBatchNorm`` needs a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.distributed
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+class SyncedNorm(torch.autograd.Function):
+    """As ``_TorchNorm`` in ``norm.py``, with every sum over rows one over the rows of all ranks.
+
+    Gradients of gain and bias are those of this rank's rows: they are added up with all other gradients.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool, group: Any
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        weight = weight.to(x.dtype)
+        total, sums = _over_ranks(group, weight.sum().unsqueeze(0), weight @ x)
+        share, mean = weight / total, sums / total
+        centred = x - mean
+        (variance,) = _over_ranks(group, share @ centred.square())
+        scale = torch.rsqrt(variance + eps)
+        unit = centred.mul_(scale)
+        out = torch.addcmul(bias, unit, gain)
+        out = out.relu_() if relu else out
+        ctx.relu, ctx.group = relu, group
+        ctx.save_for_backward(unit, share, scale, gain, out)
+        ctx.mark_non_differentiable(mean, variance)
+        return out, mean, variance
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        unit, share, scale, gain, out = ctx.saved_tensors
+        gradient = gradients[0] * (out > 0) if ctx.relu else gradients[0]
+        total, along = gradient.sum(dim=0), (gradient * unit).sum(dim=0)
+        all_total, all_along = _over_ranks(ctx.group, total, along)
+        to_x = (gradient - share.unsqueeze(1) * torch.addcmul(all_total, unit, all_along)).mul_(scale * gain)
+        return to_x, None, along, total, None, None, None
+
+
+def count_over_ranks(rows: int, group: Any, device: torch.device) -> int:
+    """The number of rows on all ranks."""
+    (total,) = _over_ranks(group, torch.tensor([rows], device=device))
+    return int(total)
+
+
+def _over_ranks(group: Any, *sums: Tensor) -> list[Tensor]:
+    """The sums over all ranks, in one message."""
+    together = torch.cat(sums)
+    torch.distributed.all_reduce(together, group=group)
+    return list(together.split([one.numel() for one in sums]))

@@ -1,0 +1,136 @@
+"""Table 3: twelve properties of molecules, 1-GNN and MPNN with and without dropouts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import NamedTuple
+
+from dropgnn.data.qm9.targets import TARGETS
+from dropgnn.experiments.paper import TABLE3, Printed
+from dropgnn.experiments.property_regression import Trial
+from dropgnn.experiments.summary import Cell, Found, Sheet, Summary
+
+TITLE = "Table 3: properties of molecules"
+
+
+class Pair(NamedTuple):
+    """A model and the same with dropouts: our names, and the paper's columns."""
+
+    base: str
+    drop: str
+    paper: tuple[str, str] | None = None
+
+
+PAIRS = {
+    "1-gnn": Pair("1-GNN", "Drop-1-GNN", ("1-GNN", "Drop-1-GNN")),
+    "1-gnn-skip": Pair("1-GNN, skips", "Drop-1-GNN, skips"),
+    "mpnn": Pair("MPNN", "DropMPNN", ("MPNN", "DropMPNN")),
+}
+REPEATED, SEEDS = ("mu", "gap", "zpve"), 3
+"""Targets that the 1-GNN is trained on with several seeds, where no number of seeds is asked for."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large the study is.
+
+    Args:
+        models: Names in ``PAIRS``.
+        targets: Names of properties.
+        limit: Molecules, by default all.
+        epochs: The paper's 300, or fewer.
+        seeds: Trainings for each number; by default one, and three for some targets of the 1-GNN.
+        preset: How p, r and the auxiliary loss are chosen.
+    """
+
+    models: tuple[str, ...] = tuple(PAIRS)
+    targets: tuple[str, ...] = tuple(TARGETS)
+    limit: int | None = None
+    epochs: int = 300
+    seeds: int | None = None
+    preset: str = "paper"
+
+
+def trials(extent: Extent) -> list[Trial]:
+    """Every model with and without dropouts on every target; first seeds first."""
+    found = [
+        Trial(model, drops, target, extent.limit, extent.epochs, extent.preset, seed)
+        for model, target, drops in product(extent.models, extent.targets, ("none", "random"))
+        for seed in range(_seeds(extent, model, target))
+    ]
+    return sorted(found, key=lambda trial: trial.seed)
+
+
+def _seeds(extent: Extent, model: str, target: str) -> int:
+    if extent.seeds is not None:
+        return extent.seeds
+    return SEEDS if model == "1-gnn" and target in REPEATED else 1
+
+
+def summarize(found: Sequence[Found]) -> Summary:
+    """Errors, and what dropouts do to them."""
+    targets = [target for target in TARGETS if any(one.trial.target == target for one in found)]
+    models = [model for model in PAIRS if any(one.trial.model == model for one in found)]
+    columns = [name for model in models for name in PAIRS[model][:2]]
+    errors, ratios = [], []
+    for target in targets:
+        cells, quotients = [], []
+        for model in models:
+            pair = PAIRS[model]
+            base, drop = (_errors(found, model, drops, target) for drops in ("none", "random"))
+            printed = [None, None] if pair.paper is None else [TABLE3[target].get(name) for name in pair.paper]
+            cells += [_error_cell(one, paper) for one, paper in zip((base, drop), printed, strict=True)]
+            quotient = [drop[seed] / base[seed] for seed in sorted(base.keys() & drop.keys())]
+            quotients.append(Cell(tuple(quotient), _ratio(*printed)))
+        errors.append((f"{target}, {TARGETS[target].unit}", tuple(cells)))
+        ratios.append((target, tuple(quotients)))
+    note = (
+        f"Mean absolute error on test molecules, over seeds. {_extent(found)}; the paper's values are for all 130,831 and 300 "
+        "epochs"
+    )
+    return [
+        Sheet(f"{TITLE}, errors", tuple(columns), tuple(errors), note),
+        Sheet(
+            f"{TITLE}, with dropouts over without",
+            tuple(PAIRS[model].base for model in models),
+            tuple(ratios),
+            "The error with dropouts divided by that without, seed by seed: below 1 dropouts help",
+        ),
+    ]
+
+
+def _errors(found: Sequence[Found], model: str, drops: str, target: str) -> dict[int, float]:
+    """The test error of every seed."""
+    asked = (model, drops, target)
+    return {
+        one.trial.seed: one.result["test"]
+        for one in found
+        if (one.trial.model, one.trial.drops, one.trial.target) == asked
+    }
+
+
+def _error_cell(errors: dict[int, float], paper: Printed | None) -> Cell:
+    values = tuple(errors.values())
+    return Cell(values, paper, digits=significant(values[0]) if values else 2)
+
+
+def significant(value: float, digits: int = 3) -> int:
+    """Decimals that show so many significant digits.
+
+    >>> significant(0.00123), significant(30.8), significant(0.49)
+    (5, 1, 3)
+    """
+    whole = f"{value:e}"
+    return max(0, digits - 1 - int(whole.split("e")[1]))
+
+
+def _ratio(base: Printed | None, drop: Printed | None) -> Printed | None:
+    return None if base is None or drop is None else Printed(drop.mean / base.mean, None)
+
+
+def _extent(found: Sequence[Found]) -> str:
+    sizes = sorted({(one.trial.limit or 0, one.trial.epochs) for one in found})
+    many = ((f"{limit:,}" if limit else "all", epochs) for limit, epochs in sizes)
+    return "; ".join(f"{number} molecules, 80/10/10, {epochs} epochs" for number, epochs in many)

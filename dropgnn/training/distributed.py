@@ -1,0 +1,97 @@
+"""Data-parallel training under ``torchrun``: every rank takes its share of each batch, and all take the same step.
+
+The mean over a batch is the mean over the ranks of what each finds for its share, where a rank's loss counts by how much of the
+batch it has; see :meth:`Ranks.scale`. Batch norms take their statistics over all ranks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+import torch.distributed
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from dropgnn.engine.norm import WeightedBatchNorm
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Who we are among the processes that train together; alone by default."""
+
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether it falls to us to print and to write files."""
+        return self.rank == 0
+
+    def share(self, chosen: Tensor) -> Tensor:
+        """Our part of a batch.
+
+        >>> [Ranks(rank, 2).share(torch.arange(5)).tolist() for rank in range(2)]
+        [[0, 2, 4], [1, 3]]
+        """
+        return chosen[self.rank :: self.world]
+
+    def scale(self, chosen: Tensor) -> float:
+        """What our loss is multiplied with so that the mean over the ranks is that over the batch.
+
+        >>> [Ranks(rank, 2).scale(torch.arange(5)) for rank in range(2)]
+        [1.2, 0.8]
+        """
+        return self.share(chosen).numel() * self.world / chosen.numel()
+
+    def total(self, value: Tensor) -> Tensor:
+        """The sum over all ranks."""
+        if self.world > 1:
+            value = value.clone()
+            torch.distributed.all_reduce(value)
+        return value
+
+    def first_alone(self, work: Callable[[], T]) -> T:
+        """What ``work`` returns, which the first rank does before the others begin: a cache, say, is made once."""
+        if self.first:
+            found = work()
+        if self.world > 1:
+            torch.distributed.barrier()
+        return found if self.first else work()
+
+    @contextmanager
+    def together(self, model: torch.nn.Module) -> Iterator[torch.nn.Module]:
+        """The model as it is to be called while training: gradients are averaged, and norms look at all ranks."""
+        if self.world == 1:
+            yield model
+            return
+        norms = [module for module in model.modules() if isinstance(module, WeightedBatchNorm)]
+        for norm in norms:
+            norm.group = torch.distributed.group.WORLD
+        try:
+            yield DistributedDataParallel(model)
+        finally:
+            for norm in norms:
+                norm.group = None
+
+
+ALONE = Ranks()
+
+
+@contextmanager
+def joined() -> Iterator[Ranks]:
+    """The ranks that ``torchrun`` has started, or we alone where it has not."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield ALONE
+        return
+    torch.distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        yield Ranks(torch.distributed.get_rank(), torch.distributed.get_world_size())
+    finally:
+        torch.distributed.destroy_process_group()

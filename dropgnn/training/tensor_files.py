@@ -1,0 +1,58 @@
+"""Tensors and facts about them in one file: safetensors, with JSON in its header. Nothing in it could be executed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from dropgnn.errors import DataProblem
+
+FACTS, CHECK = "dropgnn", "check"
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    """Write a file. A reader sees the old one or the new one, never half of it."""
+    kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    text = json.dumps(facts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    save_file(kept, beside, metadata={FACTS: text, CHECK: _check(kept, text)})
+    with beside.open("rb") as written:
+        os.fsync(written.fileno())
+    beside.replace(path)
+
+
+def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read a file; one that was damaged or changed since it was written is an error."""
+    if not path.is_file():
+        raise DataProblem(f"{path} is not there, or no file")
+    try:
+        with safe_open(path, framework="pt") as kept:
+            found = {name: kept.get_tensor(name) for name in kept.keys()}  # noqa: SIM118
+            header = kept.metadata() or {}
+        if header.get(CHECK) != _check(found, header[FACTS]):
+            raise ValueError("it was changed after it was written")
+        facts = json.loads(header[FACTS])
+        if not isinstance(facts, dict):
+            raise ValueError("it says nothing about its tensors")
+    except (OSError, SafetensorError, KeyError, ValueError) as problem:
+        raise DataProblem(f"{path} is damaged, or none of our files ({problem})") from problem
+    return found, facts
+
+
+def _check(tensors: Mapping[str, Tensor], facts: str) -> str:
+    """A word that changes with any digit of them."""
+    digest = hashlib.blake2b(facts.encode(), digest_size=16)
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,161 @@
+"""``dropgnn train`` and ``dropgnn predict``: from a table of molecules to a table of properties, whatever is in it."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dropgnn.cli.main import commands
+from dropgnn.data.qm9.dataset import QM9
+from dropgnn.data.qm9.smiles import LARGEST, LONGEST
+from dropgnn.molecules.fitting import Fit
+from dropgnn.molecules.models import Settings
+from dropgnn.molecules.trained import TrainedModel
+
+RUNNER = CliRunner(env={"COLUMNS": "200"})
+
+
+@pytest.fixture(scope="module")
+def model(few: QM9, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    fit = Fit(Settings(targets=("gap",), limit=20, epochs=1, batch_size=16), few)
+    fit.run()
+    path = tmp_path_factory.mktemp("models") / "gap.safetensors"
+    TrainedModel.of(fit).save(path)
+    return path
+
+
+def predict(model: Path, table: Path, *options: str) -> subprocess.CompletedProcess:
+    """As a user would, in a process of its own: what crashes shows as a traceback."""
+    command = [sys.executable, "-m", "dropgnn", "predict", str(model), str(table), *options]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text))
+
+
+def test_good_rows_are_predicted_and_bad_ones_reported_by_line(model: Path, tmp_path: Path) -> None:
+    hostile = {
+        "methane": "C",
+        "twice": "CCO",
+        "no molecule": "C1CC",
+        "nothing": "",
+        "metal": "[Fe]",
+        "salt": "[Na+].[Cl-]",
+        "mixture": "CC.CO",
+        "long": "C" * (LONGEST + 1),
+        "large": "C" * LARGEST,
+        "dative": "N->O",
+        "wild": "*C",
+        "hydrogen": "[H][H]",
+        "charged": "[NH4+]",
+        "formula": "=cmd|' /C calc'!A0",
+        "ünïcode": "CO",
+    }
+    table = tmp_path / "molecules.csv"
+    with table.open("w", encoding="utf-8", newline="") as text:
+        writer = csv.writer(text)
+        writer.writerow(["name", "SMILES", "note"])
+        writer.writerows([name, smiles, "a, b"] for name, smiles in hostile.items())
+        writer.writerow(["twice", "CCO", "x"])
+        writer.writerow(["short"])
+        writer.writerow(["long", "CC", "x", "y", "z"])
+    done = predict(model, table)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    found = rows(tmp_path / "molecules.predicted.csv")
+    assert [row["name"] for row in found] == [*hostile, "twice", "short", "long"]
+    good = {"methane", "twice", "hydrogen", "charged", "ünïcode"}
+    for line, row in enumerate(found, start=2):
+        assert bool(row["gap [Hartree]"]) == (row["name"] in good), row
+        assert bool(row["problem"]) == (row["name"] not in good), row
+        if row["problem"]:
+            assert f"molecules.csv, line {line}: {row['problem']}" in done.stderr
+    by_name = {row["name"]: row for row in found}
+    assert "has Fe; QM9 knows H, C, N, O and F" in by_name["metal"]["problem"]
+    assert float(by_name["methane"]["gap spread [Hartree]"]) > 0
+    one, other = (row for row in found if row["name"] == "twice")
+    assert one["gap [Hartree]"] == other["gap [Hartree]"]  # whatever stands around it
+    assert "made by RDKit" in done.stdout
+    assert "6 of 18 molecules predicted" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        (b"", (), "is empty"),
+        (b"\n\n", (), "is empty"),
+        (b"name,formula\nwater,O\n", (), "has no column 'smiles' among name, formula"),
+        (b"smiles,SMILES\nO,O\n", (), "has 2 columns 'smiles'"),
+        (b"smiles\nO\n", ("--column", "mol"), "has no column 'mol'"),
+        (b"smiles,gap [Hartree]\nO,1\n", (), "already has a column 'gap [Hartree]'"),
+        (b"\xff\xfe\x00s", (), "is not a CSV file"),
+        (b'smiles\n"C', (), "is not a CSV file"),
+    ],
+)
+def test_files_that_are_no_tables(
+    content: bytes, options: tuple[str, ...], said: str, model: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "molecules.csv"
+    table.write_bytes(content)
+    result = RUNNER.invoke(commands, ["predict", str(model), str(table), *options])
+    assert result.exit_code != 0
+    assert said in str(result.exception)
+    assert not (tmp_path / "molecules.predicted.csv").exists()
+
+
+def test_nothing_is_overwritten(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "molecules.csv").write_text("smiles\nC\n")
+    (tmp_path / "molecules.predicted.csv").write_text("precious")
+    result = RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "molecules.csv")])
+    assert "'out' must not exist yet" in str(result.exception)
+    assert (tmp_path / "molecules.predicted.csv").read_text() == "precious"
+
+
+def test_a_header_alone_and_a_byte_order_mark(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "none.csv").write_text("\ufeffsmiles\n", encoding="utf-8")
+    result = RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "none.csv")])
+    assert result.exit_code == 0
+    assert "0 of 0 molecules predicted" in result.output
+
+
+def test_train_then_predict(few: QM9, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dropgnn.cli.train.load_qm9", lambda folder: few)
+    out = tmp_path / "model.safetensors"
+    train = ["train", "qm9", "--target", "gap", "--limit", "40", "--epochs", "1", "--out", str(out)]
+    result = RUNNER.invoke(commands, train)
+    assert result.exit_code == 0, result.exception
+    assert "gap, HOMO-LUMO gap" in result.output
+    assert "Hartree" in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+    assert "'out' must not exist yet" in str(RUNNER.invoke(commands, train).exception)
+    (tmp_path / "two.csv").write_text("name,smiles\nwater,O\nethanol,CCO\n")
+    result = RUNNER.invoke(commands, ["predict", str(out), str(tmp_path / "two.csv")])
+    assert result.exit_code == 0, result.exception
+    assert all(float(row["gap [Hartree]"]) for row in rows(tmp_path / "two.predicted.csv"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--target", "colour"), "'target' must be one of mu, alpha"),
+        (("--model", "2-gnn"), "'model' must be one of"),
+        (("--drops", "some"), "'drops' must be one of"),
+        (("--target", "mu", "--target", "mu"), "different properties"),
+        (("--limit", "5"), "'limit' must lie between 10"),
+    ],
+)
+def test_settings_that_make_no_sense(
+    options: tuple[str, ...], said: str, few: QM9, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dropgnn.cli.train.load_qm9", lambda folder: few)
+    result = RUNNER.invoke(commands, ["train", "qm9", "--out", str(tmp_path / "model"), *options])
+    assert said in str(result.exception)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,161 @@
+"""Training on molecules: it learns, it stops and goes on anywhere, and two runs are equal to the bit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from dropgnn.data.qm9.dataset import QM9
+from dropgnn.errors import DataProblem, InvalidArgument
+from dropgnn.molecules import fitting
+from dropgnn.molecules.fitting import Fit, split_molecules
+from dropgnn.molecules.models import Settings
+from dropgnn.training.tensor_files import load_tensors
+
+SMALL = Settings(targets=("gap",), limit=60, epochs=3, batch_size=16)
+
+
+def weights(fit: Fit) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in fit.model.state_dict().items()}
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_three_parts_are_disjoint_and_decided_by_the_seed() -> None:
+    split = split_molecules(1000, 500, seed=3)
+    assert [part.numel() for part in split] == [400, 50, 50]
+    assert torch.cat(split).unique().numel() == 500
+    again, other = split_molecules(1000, 500, seed=3), split_molecules(1000, 500, seed=4)
+    assert all(map(torch.equal, split, again))
+    assert not torch.equal(split.test, other.test)
+    with pytest.raises(InvalidArgument, match="'limit' must lie between 10 and the number of molecules, 1000"):
+        split_molecules(1000, 5, seed=0)
+
+
+def test_targets_are_normalised_with_the_training_part_alone(few: QM9) -> None:
+    fit = Fit(SMALL, few)
+    known = few.target("gap")[fit.split.train.numpy()]
+    assert float(fit.centre) == pytest.approx(known.mean())
+    assert float(fit.spread) == pytest.approx(known.std())
+
+
+@pytest.mark.parametrize("model", ["1-gnn", "1-gnn-skip", "mpnn"])
+@pytest.mark.parametrize("drops", ["none", "random", "exact"])
+def test_every_model_learns_a_few_molecules(model: str, drops: str, few: QM9) -> None:
+    batch_size = 8 if model == "mpnn" else 4
+    fit = Fit(Settings(model, drops, ("alpha", "zpve"), limit=20, epochs=30, batch_size=batch_size), few)
+    fit.run()
+    losses = [loss for loss, _ in fit.position.curve]
+    assert losses[-1] < 0.3 * losses[0]
+
+
+def test_the_best_epoch_by_validation_is_kept(few: QM9) -> None:
+    fit = Fit(Settings(limit=60, epochs=6, batch_size=8), few)
+    fit.run()
+    errors = [error for _, error in fit.position.curve]
+    assert fit.position.best == 1 + errors.index(min(errors))
+
+
+def test_the_learning_rate_falls_where_validation_stands_still(few: QM9, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fit, "errors", lambda self, chosen: torch.ones(1, dtype=torch.float64))
+    fit = Fit(Settings(limit=20, epochs=fitting.PATIENCE + 2, batch_size=16), few)
+    fit.run()
+    assert fit._optimizer.param_groups[0]["lr"] == pytest.approx(fitting.LEARNING_RATE * fitting.FACTOR)
+
+
+def test_stopped_after_any_step_it_goes_on_with_the_same_numbers(few: QM9, tmp_path: Path) -> None:
+    whole = Fit(SMALL, few)
+    whole.run()
+    total = SMALL.epochs * whole.steps
+    for stop in (1, whole.steps, whole.steps + 2, total - 1):
+
+        class Enough(Exception):
+            pass
+
+        def until(done: int, stop: int = stop) -> None:
+            if done == stop:
+                raise Enough
+
+        path = tmp_path / f"{stop}.checkpoint"
+        first = Fit(SMALL, few, checkpoint=path)
+        with pytest.raises(Enough):
+            first.run(until)
+        first.save()
+        second = Fit(SMALL, few, checkpoint=path)
+        assert (second.position.epoch - 1) * second.steps + second.position.step == stop
+        second.run()
+        assert same(weights(second), weights(whole))
+        assert same(second.best, whole.best)
+        assert second.position == whole.position
+
+
+def test_a_checkpoint_of_another_training_or_a_damaged_one_is_refused(few: QM9, tmp_path: Path) -> None:
+    path = tmp_path / "one.checkpoint"
+    fit = Fit(SMALL, few, checkpoint=path)
+    fit.save()
+    with pytest.raises(DataProblem, match="belongs to another training"):
+        Fit(Settings(targets=("mu",), limit=60, epochs=3, batch_size=16), few, checkpoint=path)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(DataProblem, match="is damaged"):
+        Fit(SMALL, few, checkpoint=path)
+
+
+def test_a_constant_target_is_said(few: QM9) -> None:
+    flat = QM9(**(vars(few) | {"properties": few.properties * 0.0}))
+    with pytest.raises(DataProblem, match="the same for all molecules"):
+        Fit(SMALL, flat)
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+import torch
+from dropgnn.data.qm9.dataset import QM9
+from dropgnn.molecules import fitting
+from dropgnn.molecules.models import Settings
+from dropgnn.training.tensor_files import save_tensors
+
+fitting.SAVE_EVERY = 0.0  # after every step
+torch.set_num_threads(1)
+folder, checkpoint, out = map(Path, sys.argv[1:])
+fit = fitting.Fit(Settings(limit=60, epochs=8, batch_size=8), QM9.load(folder), checkpoint=checkpoint)
+fit.run()
+save_tensors(out, fit.model.state_dict(), {"curve": fit.position.curve})
+"""
+
+
+def test_killed_while_training_the_weights_are_those_of_one_never_killed(few_folder: Path, tmp_path: Path) -> None:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+
+    def start(name: str) -> subprocess.Popen:
+        files = [str(tmp_path / f"{name}.{kind}") for kind in ("checkpoint", "weights")]
+        return subprocess.Popen([sys.executable, "-c", PROGRAM, str(few_folder), *files], env=environment)
+
+    assert start("whole").wait() == 0
+    kills = 0
+    for _ in range(20):
+        process = start("killed")
+        checkpoint, began = tmp_path / "killed.checkpoint", time.monotonic()
+        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        while process.poll() is None and time.monotonic() - began < 60 and kills < 2:
+            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:  # it has begun to train
+                time.sleep(0.15)
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.01)
+        if process.wait() == 0:
+            break
+        kills += 1
+    assert kills == 2
+    whole, killed = (load_tensors(tmp_path / f"{name}.weights") for name in ("whole", "killed"))
+    assert same(whole[0], killed[0])
+    assert whole[1] == killed[1]

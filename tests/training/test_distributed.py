@@ -1,0 +1,55 @@
+"""Two processes under torchrun with half of each batch take the steps of one process with all of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from dropgnn.training.distributed import Ranks
+from dropgnn.training.tensor_files import load_tensors
+
+PROGRAM = Path(__file__).with_name("ranks_program.py")
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+
+
+def train(what: str, folder: Path, out: Path, *launcher: str) -> tuple[dict[str, torch.Tensor], dict]:
+    command = [sys.executable, *launcher, str(PROGRAM), what, str(folder), str(out)]
+    done = subprocess.run(
+        command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return load_tensors(out)
+
+
+def distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> float:
+    assert one.keys() == other.keys()
+    return max(float((one[name] - other[name]).abs().max()) for name in one)
+
+
+def test_molecules_with_batches_that_do_not_divide_evenly(few_folder: Path, tmp_path: Path) -> None:
+    alone, said = train("molecules", few_folder, tmp_path / "alone")
+    together, heard = train("molecules", few_folder, tmp_path / "together", *TORCHRUN)
+    assert distance(alone, together) < 1e-9
+    assert torch.tensor(said["curve"]).numpy() == pytest.approx(torch.tensor(heard["curve"]).numpy(), abs=1e-9)
+    assert said["errors"] == pytest.approx(heard["errors"], abs=1e-9)
+
+
+def test_batch_norms_take_their_statistics_over_all_ranks(tmp_path: Path) -> None:
+    """Weights and running statistics; and a control: norms that look at their own half only end elsewhere."""
+    alone, _ = train("norms", tmp_path, tmp_path / "alone")
+    together, _ = train("norms", tmp_path, tmp_path / "together", *TORCHRUN)
+    apart, _ = train("apart", tmp_path, tmp_path / "apart", *TORCHRUN)
+    assert distance(alone, together) < 1e-9
+    assert distance(alone, apart) > 1e-4
+
+
+def test_shares_are_all_of_a_batch() -> None:
+    chosen = torch.arange(11)
+    shares = [Ranks(rank, 3).share(chosen) for rank in range(3)]
+    assert sorted(torch.cat(shares).tolist()) == list(range(11))
+    assert sum(Ranks(rank, 3).scale(chosen) for rank in range(3)) == pytest.approx(3)
