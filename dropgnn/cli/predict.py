@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from dropgnn.cli.qm9 import bar
+from dropgnn.cli.running import new_file, progress_bar
 
 
 def predict(
@@ -18,29 +18,26 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="Where to; else beside the input, as NAME.predicted.csv.")] = None,
 ) -> None:
     """Predict for every row that is a molecule; the others are kept with what is wrong with them."""
-    from dropgnn.errors import InvalidArgument
-    from dropgnn.molecules.table import predict_row, read_table, write_table
+    from dropgnn.molecules.table import predict_row, read_table, writing
     from dropgnn.molecules.trained import TrainedModel, with_unit
 
-    out = molecules.with_name(f"{molecules.stem}.predicted.csv") if out is None else out
-    if out.exists():
-        raise InvalidArgument("out", "must not exist yet", got=out, hint="choose another file, or remove it")
     trained = TrainedModel.load(model)
     table = read_table(molecules, column, trained)
-    console, errors = Console(), Console(stderr=True)
-    rows = []
-    with bar(errors, "molecules") as progress:
+    out = new_file(molecules.with_name(f"{molecules.stem}.predicted.csv") if out is None else out)
+    console, errors = Console(soft_wrap=True, highlight=False), Console(stderr=True, soft_wrap=True, highlight=False)
+    bad, remarked = 0, 0
+    with writing(out, table, trained) as writer, progress_bar(errors, "molecules") as progress:
         for row in progress.track(table.rows, description="molecules"):
-            rows.append(predict_row(row, table, trained))
-            if rows[-1].problem:
-                errors.print(f"{molecules}, line {row.line}: {rows[-1].problem}", highlight=False, markup=False)
-    write_table(out, table, rows, trained)
-    bad = sum(bool(row.problem) for row in rows)
-    console.print(f"{len(rows) - bad} of {len(rows)} molecules predicted, in {out}", highlight=False)
-    console.print(
-        "coordinates were made by RDKit (ETKDG, MMFF); the model was trained on DFT geometries", highlight=False
-    )
+            answer = predict_row(row, table, trained)
+            writer.write(answer)
+            bad, remarked = bad + bool(answer.problem), remarked + bool(answer.remark)
+            if answer.problem:
+                errors.print(f"{molecules}, line {row.line}: {answer.problem}", markup=False)
+    console.print(f"{len(table.rows) - bad} of {len(table.rows)} molecules predicted, in {out}")
+    console.print("coordinates were made by RDKit (ETKDG, MMFF); the model was trained on DFT geometries")
     for name, error in zip(trained.settings.targets, trained.test, strict=True):
-        console.print(f"  {name}: off by {with_unit(name, error)} in the mean on QM9's test molecules", highlight=False)
+        console.print(f"  {name}: off by {with_unit(name, error)} in the mean on QM9's test molecules")
+    if remarked:
+        console.print(f"{remarked} of them are unlike QM9's molecules, see the column 'remark'")
     if bad:
         raise typer.Exit(1)

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dropgnn.cli.running import progress_bar
 
 if TYPE_CHECKING:
     from dropgnn.data.qm9.dataset import QM9
@@ -14,16 +15,10 @@ if TYPE_CHECKING:
 MOLECULES = 130_831
 
 
-def bar(console: Console, unit: str) -> Progress:
-    """A bar with counts and the time left, gone when it is done."""
-    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True))
-    return Progress(*columns, console=console, transient=True, speed_estimate_period=600)
-
-
 def load_qm9(folder: Path | None = None) -> QM9:
     """The dataset from the cache, or made now from ``qm9pack`` or, where one is given, PyG's folder of it."""
     from dropgnn.data.qm9.dataset import QM9
 
-    with bar(Console(stderr=True), "molecules") as progress:
+    with progress_bar(Console(stderr=True), "molecules") as progress:
         task = progress.add_task("molecules", total=MOLECULES, visible=False)
         return QM9.load(pyg_folder=folder, on_progress=lambda more: progress.update(task, advance=more, visible=True))

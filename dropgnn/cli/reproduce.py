@@ -152,13 +152,14 @@ def table3(
 ) -> None:
     from dropgnn.cli.qm9 import load_qm9
     from dropgnn.data.qm9.targets import TARGETS
+    from dropgnn.errors import InvalidArgument
     from dropgnn.experiments.studies.table3 import PAIRS, Extent, trials
     from dropgnn.molecules.models import MODELS
     from dropgnn.training.presets import PRESETS
 
     PRESETS[preset]  # an unknown name is an error now
-    chosen = tuple(models.split(",")) if models else ("1-gnn",) if quick else tuple(PAIRS)
-    properties = tuple(targets.split(",")) if targets else ("mu", "gap") if quick else tuple(TARGETS)
+    chosen = tuple(dict.fromkeys(models.split(","))) if models else ("1-gnn",) if quick else tuple(PAIRS)
+    properties = tuple(dict.fromkeys(targets.split(","))) if targets else ("mu", "gap") if quick else tuple(TARGETS)
     for one in chosen:
         MODELS[one]
     for one in properties:
@@ -167,7 +168,9 @@ def table3(
         chosen, properties, limit or (1_000 if quick else None), epochs or (5 if quick else 300),
         seeds or (1 if quick else None), preset,
     )  # fmt: skip
-    load_qm9()  # made now, if need be, and not by the processes that train
+    molecules = load_qm9()  # made now, if need be, and not by the processes that train
+    if limit is not None and limit > len(molecules):
+        raise InvalidArgument("limit", f"must be at most the number of molecules, {len(molecules):,}", got=limit)
     options = {
         "models": models, "targets": targets, "limit": limit, "epochs": epochs, "seeds": seeds, "quick": quick,
         "preset": preset if preset != "paper" else None,

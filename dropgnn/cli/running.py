@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -12,6 +13,23 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 if TYPE_CHECKING:
     from dropgnn.experiments.store import Store
+
+
+def progress_bar(console: Console, unit: str) -> Progress:
+    """A bar with counts and the time left, gone when it is done."""
+    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True))
+    return Progress(*columns, console=console, transient=True, speed_estimate_period=600)
+
+
+def new_file(path: Path) -> Path:
+    """The path of a file that is to be written, if nothing would be lost by it."""
+    from dropgnn.errors import InvalidArgument
+
+    if path.exists():
+        raise InvalidArgument("out", "must not exist yet", got=path, hint="choose another file, or remove it")
+    if not path.parent.is_dir():
+        raise InvalidArgument("out", "must be in a folder that exists", got=path)
+    return path
 
 
 def run_with_bar(
@@ -37,10 +55,9 @@ def run_with_bar(
     console = Console(stderr=True)
     left = [0 if store.get(trial) is not None else size(trial) for trial in trials]
     total = sum(map(size, trials))
-    columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True))
     news_of = run_missing(work, trials, store, jobs=jobs, cluster=cluster)
     try:
-        with Progress(*columns, console=console, transient=True, speed_estimate_period=600) as bar, closing(news_of):
+        with progress_bar(console, unit) as bar, closing(news_of):
             task = bar.add_task(unit, total=total, completed=total - sum(left))
             for news in news_of:
                 steps = left[news.number] if isinstance(news, Finished) else min(news.steps, left[news.number])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,11 +11,15 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from dropgnn.cli.qm9 import bar, load_qm9
+from dropgnn.cli.qm9 import load_qm9
+from dropgnn.cli.running import new_file, progress_bar
 
 if TYPE_CHECKING:
+    from dropgnn.data.qm9.arrays import Arrays
     from dropgnn.molecules.fitting import Fit
+    from dropgnn.molecules.models import Settings
     from dropgnn.molecules.trained import TrainedModel
+    from dropgnn.training.distributed import Ranks
 
 commands = typer.Typer(help="Train a model and keep it as a file.", no_args_is_help=True)
 
@@ -26,7 +31,10 @@ def train() -> None:
 
 @commands.command()
 def qm9(
-    targets: Annotated[list[str] | None, typer.Option("--target", help="A property; again for more, or 'all'.")] = None,
+    targets: Annotated[
+        list[str] | None, typer.Option("--target", help="A property; again for more, or 'all'; else gap.")
+    ] = None,
+    together: Annotated[bool, typer.Option("--together", help="One model for all targets, not one each.")] = False,
     model: Annotated[str, typer.Option(help="1-gnn, 1-gnn-skip or mpnn.")] = "1-gnn",
     drops: Annotated[str, typer.Option(help="none, random or exact.")] = "random",
     limit: Annotated[int | None, typer.Option(help="Molecules to use, 80/10/10; else all.")] = None,
@@ -42,27 +50,44 @@ def qm9(
 ) -> None:
     """Train on QM9; killed, the same command goes on where it was. Under torchrun all processes train together."""
     from dropgnn.data.qm9.targets import TARGETS
-    from dropgnn.errors import InvalidArgument
-    from dropgnn.molecules.fitting import Fit
     from dropgnn.molecules.models import Settings
-    from dropgnn.molecules.trained import TrainedModel
     from dropgnn.training.distributed import joined
 
     chosen = tuple(TARGETS) if targets == ["all"] else tuple(targets or ["gap"])
-    settings = Settings(model, drops, chosen, limit, epochs, batch_size, preset, chemistry, seed)
-    out = Path(f"qm9-{'-'.join(targets or ['gap'])}-{model}-{drops}.safetensors") if out is None else out
-    if out.exists():
-        raise InvalidArgument("out", "must not exist yet", got=out, hint="choose another file, or remove it")
-    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    every = Settings(model, drops, chosen, limit, epochs, batch_size, preset, chemistry, seed)
+    models = [every] if together else [replace(every, targets=(target,)) for target in chosen]
+    files = [new_file(_file(settings, out, alone=len(models) == 1)) for settings in models]
     with joined() as ranks:
-        molecules = ranks.first_alone(lambda: load_qm9(data))
-        fit = Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint)
-        _run(fit)
-        trained = TrainedModel.of(fit)
-        if ranks.first:
-            trained.save(out)
-            checkpoint.unlink(missing_ok=True)
-            _show(trained, out)
+        molecules = ranks.one_per_machine_first(lambda: load_qm9(data))
+        for settings, file in zip(models, files, strict=True):
+            _train(settings, molecules, ranks, file)
+
+
+def _file(settings: Settings, out: Path | None, *, alone: bool) -> Path:
+    """The file of a model: what the user says, with the target where there are several, or named after what is special."""
+    targets = "-".join(settings.targets)
+    if out is not None:
+        return out if alone else out.with_stem(f"{out.stem}-{targets}")
+    usual, special = {field.name: field.default for field in fields(settings)}, []
+    for name, value in asdict(settings).items():
+        if name not in ("model", "drops", "targets") and value != usual[name]:
+            special.append(f"{value}-{name}")
+    return Path("-".join(["qm9", targets, settings.model, settings.drops, *special]) + ".safetensors")
+
+
+def _train(settings: Settings, molecules: Arrays, ranks: Ranks, out: Path) -> None:
+    """Train one model, from its checkpoint where there is one, and keep it."""
+    from dropgnn.molecules.fitting import Fit
+    from dropgnn.molecules.trained import TrainedModel
+
+    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    fit = Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint)
+    _run(fit)
+    trained = TrainedModel.of(fit)
+    if ranks.first:
+        trained.save(new_file(out))
+        checkpoint.unlink(missing_ok=True)
+        _show(trained, out)
 
 
 def _run(fit: Fit) -> None:
@@ -71,7 +96,7 @@ def _run(fit: Fit) -> None:
     place = fit.position
     if (place.epoch, place.step) != (1, 0):
         console.print(f"going on from epoch {place.epoch}, step {place.step}", highlight=False)
-    with bar(console, f"{fit.settings.title}: steps") as progress:
+    with progress_bar(console, f"{fit.settings.title}: steps") as progress:
         task = progress.add_task("steps", total=fit.settings.epochs * fit.steps)
         try:
             fit.run(lambda done: progress.update(task, completed=done))

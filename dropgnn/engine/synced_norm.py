@@ -20,15 +20,16 @@ class SyncedNorm(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool, group: Any
     ) -> tuple[Tensor, Tensor, Tensor]:
-        weight = weight.to(x.dtype)
-        total, sums = _over_ranks(group, weight.sum().unsqueeze(0), weight @ x)
+        rows = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x  # sums need more digits than rows have
+        weight = weight.to(rows.dtype)
+        total, sums = _over_ranks(group, weight.sum().unsqueeze(0), weight @ rows)
         share, mean = weight / total, sums / total
-        centred = x - mean
+        centred = rows - mean
         (variance,) = _over_ranks(group, share @ centred.square())
         scale = torch.rsqrt(variance + eps)
         unit = centred.mul_(scale)
         out = torch.addcmul(bias, unit, gain)
-        out = out.relu_() if relu else out
+        out = (out.relu_() if relu else out).to(x.dtype)
         ctx.relu, ctx.group = relu, group
         ctx.save_for_backward(unit, share, scale, gain, out)
         ctx.mark_non_differentiable(mean, variance)
@@ -38,11 +39,11 @@ class SyncedNorm(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         unit, share, scale, gain, out = ctx.saved_tensors
-        gradient = gradients[0] * (out > 0) if ctx.relu else gradients[0]
+        gradient = (gradients[0] * (out > 0) if ctx.relu else gradients[0]).to(unit.dtype)
         total, along = gradient.sum(dim=0), (gradient * unit).sum(dim=0)
         all_total, all_along = _over_ranks(ctx.group, total, along)
         to_x = (gradient - share.unsqueeze(1) * torch.addcmul(all_total, unit, all_along)).mul_(scale * gain)
-        return to_x, None, along, total, None, None, None
+        return to_x.to(out.dtype), None, along.to(gain.dtype), total.to(gain.dtype), None, None, None
 
 
 def count_over_ranks(rows: int, group: Any, device: torch.device) -> int:

@@ -31,7 +31,7 @@ class Cell:
     held against the paper's.
 
     >>> print(Cell((0.5, 0.7), full=2), "|", Cell((0.5, 0.7), full=10), "|", Cell((90.44,), digits=1), "|", Cell(()))
-    0.60 ± 0.10 | 0.60 ± 0.10 (n = 2) | 90.4 ± 0.0 | -
+    0.60 ± 0.10 | 0.60 ± 0.10 (n = 2) | 90.4 | -
     """
 
     values: tuple[float, ...]
@@ -66,7 +66,8 @@ class Cell:
         if not self.values:
             return "-"
         few = f" (n = {len(self.values)})" * (len(self.values) < self.full)
-        return f"{Printed(self.mean, self.deviation, self.digits)}{few}"
+        deviation = self.deviation if len(self.values) > 1 else None
+        return f"{Printed(self.mean, deviation, self.digits)}{few}"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ remembered. The paper's protocol: Adam, a learning rate that falls when validati
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -20,9 +21,10 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem, InvalidArgument
-from dropgnn.molecules.models import Settings, build
+from dropgnn.molecules.models import FEWEST, Settings, build
 from dropgnn.training.distributed import ALONE, Ranks
 from dropgnn.training.loop import inputs
+from dropgnn.training.parallel import interrupts_deferred
 from dropgnn.training.presets import PRESETS
 from dropgnn.training.seeds import seeded_weights, stream
 from dropgnn.training.tensor_files import load_tensors, save_tensors
@@ -46,8 +48,10 @@ def split_molecules(number: int, limit: int | None, *, seed: int) -> Split:
     >>> [part.numel() for part in split_molecules(1000, 100, seed=0)]
     [80, 10, 10]
     """
-    if limit is not None and not 10 <= limit <= number:
-        raise InvalidArgument("limit", f"must lie between 10 and the number of molecules, {number}", got=limit)
+    if number < FEWEST:
+        raise DataProblem(f"{number} molecules are too few to split; there must be at least {FEWEST}")
+    if limit is not None and not FEWEST <= limit <= number:
+        raise InvalidArgument("limit", f"must lie between {FEWEST} and the number of molecules, {number}", got=limit)
     order = torch.randperm(number, generator=stream(seed, "split"))[:limit]
     tenth = order.numel() // 10
     return Split(order[2 * tenth :], order[:tenth], order[tenth : 2 * tenth])
@@ -89,20 +93,28 @@ class Fit:
         self.graphs = arrays.graphs(architecture.graphs, scaled=architecture.scaled, chemistry=settings.chemistry)
         self.split = split_molecules(len(arrays), settings.limit, seed=settings.seed)
         self.columns = [list(TARGETS).index(name) for name in settings.targets]
-        known = torch.from_numpy(arrays.properties[self.split.train.numpy()][:, self.columns])
-        self.centre, self.spread = known.mean(dim=0), known.std(dim=0, unbiased=False)
-        if bool((self.spread == 0).any()):
+        known = torch.from_numpy(arrays.properties[self.split.train.numpy()][:, self.columns]).to(ranks.device)
+        self.centre, self.deviation = known.mean(dim=0), known.std(dim=0, unbiased=False)
+        if bool((self.deviation == 0).any()):
             raise DataProblem("a target is the same for all molecules to train on; take more of them")
         self.batch_size = settings.batch_size or architecture.batch_size
+        if self.batch_size < ranks.world or self.steps == 0:
+            raise InvalidArgument(
+                "batch_size", f"must give each of the {ranks.world} ranks a molecule in every step", got=self.batch_size
+            )
         self.m = round(float(arrays.atoms[self.split.train.numpy()].mean()))
         with seeded_weights(settings.seed):
-            self.model = build(settings, self.m)
-        self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
+            self.model = build(settings, self.m).to(ranks.device)
+        self.best = self._weights()
         self.position = Position()
         self._optimizer = torch.optim.Adam(self.model.parameters(), lr=LEARNING_RATE, fused=True)
         self._scheduler = ReduceLROnPlateau(self._optimizer, factor=FACTOR, patience=PATIENCE, min_lr=FLOOR)
-        if checkpoint is not None and checkpoint.exists():
-            self._restore(checkpoint)
+        found = ranks.from_first(lambda: load_tensors(checkpoint) if checkpoint and checkpoint.exists() else None)
+        if found is not None:
+            self._restore(*found)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: value.clone() for name, value in self.model.state_dict().items()}
 
     @property
     def steps(self) -> int:
@@ -128,12 +140,14 @@ class Fit:
         for chosen in self._batches():
             if on_step is not None:
                 on_step((place.epoch - 1) * self.steps + place.step)
-            place.loss += self._take_step(model, chosen)
-            place.step += 1
+            with interrupts_deferred():  # half a step could not go on
+                place.loss += self.take_step(model, chosen)
+                place.step += 1
             if time.monotonic() - saved > SAVE_EVERY:
                 self.save()
                 saved = time.monotonic()
-        self._finish_epoch()
+        with interrupts_deferred():
+            self._finish_epoch()
         self.save()
 
     def _batches(self) -> Iterator[Tensor]:
@@ -144,13 +158,14 @@ class Fit:
         batches = self.split.train[order].split(self.batch_size)
         yield from batches[self.position.step : self.steps]
 
-    def _take_step(self, model: torch.nn.Module, chosen: Tensor) -> float:
+    def take_step(self, model: torch.nn.Module, chosen: Tensor) -> float:
         """One step on a batch, of which every rank has its share; returns the loss of the whole."""
         model.train()
         self._optimizer.zero_grad()
-        batch = self.graphs.batch(self.ranks.share(chosen))
-        outcome = model(*inputs(batch), generator=self._stream("runs"), return_outcome=True)
-        target = (batch.y[:, self.columns] - self.centre) / self.spread
+        batch = self.graphs.batch(self.ranks.share(chosen)).to(self.ranks.device)
+        generator = self._stream(f"runs of epoch {self.position.epoch}, step {self.position.step}")
+        outcome = model(*inputs(batch), generator=generator, return_outcome=True)
+        target = (batch.y[:, self.columns] - self.centre) / self.deviation
         share = None if self.model.auxiliary is None else PRESETS[self.settings.preset].auxiliary_share
         loss = outcome.loss(target.to(outcome.prediction.dtype), mse_loss, auxiliary_share=share)
         loss = loss * self.ranks.scale(chosen)
@@ -161,32 +176,31 @@ class Fit:
     def _finish_epoch(self) -> None:
         """Validate, keep the weights if they are the best so far, and let the learning rate fall if they are not."""
         place = self.position
-        error = float((self.errors(self.split.validation) / self.spread).mean())
+        error = float((self.errors("validation") / self.deviation.cpu()).mean())
+        error = error if math.isfinite(error) else math.inf
         if not place.curve or error < min(earlier for _, earlier in place.curve):
             place.best = place.epoch
-            self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
+            self.best = self._weights()
         self._scheduler.step(error)
         curve = (*place.curve, (place.loss / max(place.step, 1), error))
         self.position = Position(place.epoch + 1, curve=curve, best=place.best)
 
     @torch.no_grad()
-    def errors(self, chosen: Tensor) -> Tensor:
-        """The mean absolute error of every target on these molecules, in its unit."""
+    def errors(self, part: str) -> Tensor:
+        """The mean absolute error of every target on a part of the split, in its unit; with the same runs every time."""
         self.model.eval()
-        generator = self._stream("validation")
-        total = torch.zeros(len(self.columns), dtype=torch.float64)
-        for part in self.ranks.share(chosen).split(self.batch_size):
-            batch = self.graphs.batch(part)
-            found = self.model(*inputs(batch), generator=generator).double() * self.spread + self.centre
-            total += (found - batch.y[:, self.columns]).abs().sum(dim=0)
-        return self.ranks.total(total) / chosen.numel()
+        chosen, generator = getattr(self.split, part), self._stream(part)
+        total = torch.zeros_like(self.centre)
+        for some in self.ranks.share(chosen).split(self.batch_size):
+            if some.numel():
+                batch = self.graphs.batch(some).to(self.ranks.device)
+                found = self.model(*inputs(batch), generator=generator).double() * self.deviation + self.centre
+                total += (found - batch.y[:, self.columns]).abs().sum(dim=0)
+        return (self.ranks.total(total) / chosen.numel()).cpu()
 
     def _stream(self, purpose: str) -> torch.Generator:
-        """Randomness for one step on one rank."""
-        place = self.position
-        return stream(
-            self.settings.seed, f"{purpose} of step {place.step} of epoch {place.epoch}, rank {self.ranks.rank}"
-        )
+        """Randomness of one rank for one purpose."""
+        return stream(self.settings.seed, f"{purpose}, rank {self.ranks.rank}")
 
     def save(self) -> None:
         """Keep everything that is needed to go on."""
@@ -208,23 +222,23 @@ class Fit:
         """What must be the same for a training to go on."""
         return {"settings": _as_json(self.settings), "world": self.ranks.world, "molecules": len(self.graphs)}
 
-    def _restore(self, path: Path) -> None:
-        tensors, facts = load_tensors(path)
+    def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         if facts.get("checkpoint") != self._identity():
             raise DataProblem(
-                f"{path} belongs to another training ({facts.get('checkpoint')}); remove it to begin anew, or choose "
+                f"{self.checkpoint} belongs to another training ({facts.get('checkpoint')}); remove it to begin anew, or choose "
                 "another file"
             )
 
         def part(prefix: str) -> dict[str, Tensor]:
-            return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+            kept = ((name, value.to(self.ranks.device)) for name, value in tensors.items())
+            return {name.removeprefix(prefix): value for name, value in kept if name.startswith(prefix)}
 
         self.model.load_state_dict(part("model."))
         self.best = part("best.")
         for name, parameter in self.model.named_parameters():
             for key in ("step", "exp_avg", "exp_avg_sq"):
                 if (value := tensors.get(f"adam.{key}.{name}")) is not None:
-                    self._optimizer.state[parameter][key] = value
+                    self._optimizer.state[parameter][key] = value.to(parameter.device)
         self.position = Position(**facts["position"])
         self.position.curve = tuple((loss, error) for loss, error in self.position.curve)
         self._optimizer.param_groups[0]["lr"] = facts["learning_rate"]

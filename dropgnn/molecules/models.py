@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch.nn import ELU, Linear, ReLU, Sequential
 
+from dropgnn.data.qm9.arrays import CHEMISTRY
 from dropgnn.data.qm9.molecules import ATOM_FEATURES, BOND_TYPES
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import InvalidArgument, whole_number
@@ -19,6 +20,9 @@ from dropgnn.nn.mpnn import MPNN
 from dropgnn.nn.one_gnn import OneGNN
 from dropgnn.registry import Registry
 from dropgnn.training.presets import DROPS, PRESETS
+
+FEWEST = 10
+"""Molecules that can be split into tenths."""
 
 EDGE_FEATURES = len(BOND_TYPES) + 1
 """The kind of bond, one-hot, and the distance."""
@@ -108,8 +112,12 @@ class Settings:
         for target in self.targets:
             TARGETS[target]
         whole_number("epochs", self.epochs, least=1)
-        if self.batch_size is not None:
-            whole_number("batch_size", self.batch_size, least=1)
+        whole_number("seed", self.seed, least=0)
+        for name, value, least in (("batch_size", self.batch_size, 1), ("limit", self.limit, FEWEST)):
+            if value is not None:
+                whole_number(name, value, least=least)
+        if self.chemistry not in CHEMISTRY:
+            raise InvalidArgument("chemistry", f"must be one of {', '.join(CHEMISTRY)}", got=repr(self.chemistry))
 
     @property
     def architecture(self) -> Architecture:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import csv
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TextIO
 
 from dropgnn.data.qm9.smiles import molecule_from_smiles
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem
 from dropgnn.molecules.trained import Prediction, TrainedModel
 
-PROBLEM = "problem"
+REMARK, PROBLEM = "remark", "problem"
+LARGEST_FIELD = 1 << 24
+SHOWN = 60
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True)
+class Row:
     """A row as it is in the file, and the line it ends on."""
 
     line: int
@@ -33,75 +36,112 @@ class Table:
     smiles: int
 
 
-class Answer(NamedTuple):
+@dataclass(frozen=True)
+class Answer:
     """What is said about a row: predictions, or what is wrong with it."""
 
     row: Row
     predictions: dict[str, Prediction]
+    remark: str = ""
     problem: str = ""
 
 
 def read_table(path: Path, column: str, trained: TrainedModel) -> Table:
     """Read a file; ``column`` is found whatever its capitals. Blank lines are no rows."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as text:
-            reader = csv.reader(text, strict=True)
-            lines = [Row(reader.line_num, tuple(fields)) for fields in reader if any(map(str.strip, fields))]
-    except OSError as problem:
-        raise DataProblem(f"{path} cannot be read ({problem.strerror})") from problem
-    except (csv.Error, UnicodeDecodeError) as problem:
-        raise DataProblem(f"{path} is not a CSV file in UTF-8 ({problem})") from problem
+    lines = _read(path)
     if not lines:
         raise DataProblem(f"{path} is empty; it needs a header with a column '{column}'")
     header = tuple(name.strip() for name in lines[0].fields)
     found = [number for number, name in enumerate(header) if name.lower() == column.lower()]
     if len(found) != 1:
         state = "no column" if not found else f"{len(found)} columns"
-        raise DataProblem(f"{path} has {state} '{column}' among {', '.join(header)}; name the right one with --column")
+        names = quoted(", ".join(header))
+        raise DataProblem(f"{path} has {state} '{column}' among {names}; name the right one with --column")
     if clash := sorted(set(header) & set(_added(trained))):
         raise DataProblem(f"{path} already has a column '{clash[0]}', which would be written; rename it")
     return Table(header, tuple(lines[1:]), found[0])
+
+
+def _read(path: Path) -> list[Row]:
+    line, limit = 0, csv.field_size_limit(LARGEST_FIELD)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as text:
+            reader, rows = csv.reader(text, strict=True), []
+            for fields in reader:
+                line = reader.line_num
+                rows += [Row(line, tuple(fields))] if fields else []
+            return rows
+    except OSError as problem:
+        raise DataProblem(f"{path} cannot be read ({problem.strerror})") from problem
+    except (csv.Error, UnicodeDecodeError) as problem:
+        raise DataProblem(f"{path} is not a CSV file in UTF-8 (behind line {line}: {problem})") from problem
+    finally:
+        csv.field_size_limit(limit)
+
+
+def quoted(text: str) -> str:
+    """Text of a file as it may be shown: nothing in it works on a terminal, and it is not long.
+
+    >>> quoted("smiles"), quoted("\\x1b[2J" + "C" * 100)[:14]
+    ("'smiles'", "'\\\\x1b[2JCCCCC")
+    """
+    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "...")
 
 
 def predict_row(row: Row, table: Table, trained: TrainedModel) -> Answer:
     """Predictions for one row, or what is wrong with it."""
     surplus = row.fields[len(table.header) :]
     if len(row.fields) != len(table.header):
-        more = f": {', '.join(surplus)} too many" if surplus else ""
-        return Answer(row, {}, f"{len(row.fields)} fields where the header has {len(table.header)}{more}")
+        more = f"; too many: {quoted(', '.join(surplus))}" if surplus else ""
+        return Answer(row, {}, problem=f"{len(row.fields)} fields where the header has {len(table.header)}{more}")
     try:
-        return Answer(row, trained.predict(molecule_from_smiles(row.fields[table.smiles])))
+        found = molecule_from_smiles(row.fields[table.smiles])
+        return Answer(row, trained.predict(found.molecule), "; ".join(found.remarks))
     except DataProblem as problem:
-        return Answer(row, {}, str(problem))
+        return Answer(row, {}, problem=str(problem))
 
 
-def write_table(path: Path, table: Table, answers: Sequence[Answer], trained: TrainedModel) -> None:
-    """All rows as they were, in their order, with predictions, their spread over runs, and problems behind."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with beside.open("w", encoding="utf-8", newline="") as text:
-        writer = csv.writer(text)
-        writer.writerow([*table.header, *_added(trained)])
-        for answer in answers:
-            known = answer.row.fields[: len(table.header)]
-            fields = [*known, *[""] * (len(table.header) - len(known))]
-            values = []
-            for name in trained.settings.targets:
-                found = answer.predictions.get(name)
-                values.append("" if found is None else f"{found.value:.6g}")
-                if trained.settings.drops != "none":
-                    values.append("" if found is None or found.spread is None else f"{found.spread:.6g}")
-            writer.writerow([*fields, *values, answer.problem])
-    beside.replace(path)
+class Writer:
+    """Writes rows as they were, in their order, with predictions, their spread over runs, remarks and problems behind."""
+
+    def __init__(self, text: TextIO, table: Table, trained: TrainedModel) -> None:
+        self.table, self.targets, self.spreads = table, trained.settings.targets, _has_spreads(trained)
+        self._writer = csv.writer(text)
+        self._writer.writerow([*table.header, *_added(trained)])
+
+    def write(self, answer: Answer) -> None:
+        width = len(self.table.header)
+        known = answer.row.fields[:width]
+        values = []
+        for name in self.targets:
+            found = answer.predictions.get(name)
+            values.append("" if found is None else f"{found.value:.9g}")
+            if self.spreads:
+                values.append("" if found is None or found.spread is None else f"{found.spread:.3g}")
+        self._writer.writerow([*known, *[""] * (width - len(known)), *values, answer.remark, answer.problem])
+
+
+@contextmanager
+def writing(path: Path, table: Table, trained: TrainedModel) -> Iterator[Writer]:
+    """A file that has its name once it is whole. Until then, and if we are interrupted, it is ``NAME.part``."""
+    beside = path.with_name(f"{path.name}.part")
+    try:
+        with beside.open("w", encoding="utf-8", newline="") as text:
+            yield Writer(text, table, trained)
+        beside.replace(path)
+    except OSError as problem:
+        raise DataProblem(f"{path} cannot be written ({problem.strerror})") from problem
+
+
+def _has_spreads(trained: TrainedModel) -> bool:
+    return trained.settings.drops != "none"
 
 
 def _added(trained: TrainedModel) -> list[str]:
-    """The names of the columns that are added.
-
-    With dropouts, every target has its spread over runs beside it.
-    """
+    """The names of the columns that are added; with dropouts, every target has its spread over runs beside it."""
     names = []
     for target in trained.settings.targets:
         names.append(f"{target} [{TARGETS[target].unit}]")
-        if trained.settings.drops != "none":
+        if _has_spreads(trained):
             names.append(f"{target} spread [{TARGETS[target].unit}]")
-    return [*names, PROBLEM]
+    return [*names, REMARK, PROBLEM]

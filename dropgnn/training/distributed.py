@@ -1,7 +1,7 @@
 """Data-parallel training under ``torchrun``: every rank takes its share of each batch, and all take the same step.
 
 The mean over a batch is the mean over the ranks of what each finds for its share, where a rank's loss counts by how much of the
-batch it has; see :meth:`Ranks.scale`. Batch norms take their statistics over all ranks.
+batch it has; see :meth:`Ranks.scale`. Our batch norms take their statistics over all ranks.
 """
 
 from __future__ import annotations
@@ -17,17 +17,28 @@ import torch.distributed
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from dropgnn.engine.norm import WeightedBatchNorm
+from dropgnn.engine.norm import WeightedBatchNorm, find_batch_norm
+from dropgnn.errors import Unsupported
 
 T = TypeVar("T")
+
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Who we are among the processes that train together; alone by default."""
+    """Who we are among the processes that train together; alone by default.
+
+    Args:
+        rank, world: Our number, and how many we are.
+        local: Our number among those on this machine.
+        device: Where we compute.
+    """
 
     rank: int = 0
     world: int = 1
+    local: int = 0
+    device: torch.device = CPU
 
     @property
     def first(self) -> bool:
@@ -57,13 +68,20 @@ class Ranks:
             torch.distributed.all_reduce(value)
         return value
 
-    def first_alone(self, work: Callable[[], T]) -> T:
-        """What ``work`` returns, which the first rank does before the others begin: a cache, say, is made once."""
-        if self.first:
-            found = work()
+    def from_first(self, work: Callable[[], T]) -> T:
+        """What ``work`` returns on the first rank; the others need not see its files."""
+        if self.world == 1:
+            return work()
+        held = [work() if self.first else None]
+        torch.distributed.broadcast_object_list(held)
+        return held[0]  # type: ignore[return-value]
+
+    def one_per_machine_first(self, work: Callable[[], T]) -> T:
+        """What ``work`` returns, which one rank of each machine does before the others begin: a cache, say, is made once."""
+        found = [work()] if self.local == 0 else []
         if self.world > 1:
             torch.distributed.barrier()
-        return found if self.first else work()
+        return found[0] if found else work()
 
     @contextmanager
     def together(self, model: torch.nn.Module) -> Iterator[torch.nn.Module]:
@@ -71,6 +89,11 @@ class Ranks:
         if self.world == 1:
             yield model
             return
+        blind = find_batch_norm(model.train(), unweighted=True)
+        if blind is not None:
+            raise Unsupported(
+                f"batch norm '{blind}' would look at one rank's share alone; use WeightedBatchNorm, or one rank"
+            )
         norms = [module for module in model.modules() if isinstance(module, WeightedBatchNorm)]
         for norm in norms:
             norm.group = torch.distributed.group.WORLD
@@ -86,12 +109,17 @@ ALONE = Ranks()
 
 @contextmanager
 def joined() -> Iterator[Ranks]:
-    """The ranks that ``torchrun`` has started, or we alone where it has not."""
+    """The ranks that ``torchrun`` has started, or we alone where it has not; each on a GPU of its own where there are any."""
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    gpu = torch.cuda.is_available()
+    device = torch.device("cuda", local) if gpu else CPU
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        yield ALONE
+        yield Ranks(device=device)
         return
-    torch.distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    if gpu:
+        torch.cuda.set_device(device)
+    torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo")
     try:
-        yield Ranks(torch.distributed.get_rank(), torch.distributed.get_world_size())
+        yield Ranks(torch.distributed.get_rank(), torch.distributed.get_world_size(), local, device)
     finally:
         torch.distributed.destroy_process_group()

@@ -44,7 +44,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         facts = json.loads(header[FACTS])
         if not isinstance(facts, dict):
             raise ValueError("it says nothing about its tensors")
-    except (OSError, SafetensorError, KeyError, ValueError) as problem:
+    except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as problem:
         raise DataProblem(f"{path} is damaged, or none of our files ({problem})") from problem
     return found, facts
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from dropgnn.cli.main import commands
 from dropgnn.data.qm9.dataset import QM9
-from dropgnn.data.qm9.smiles import LARGEST, LONGEST
+from dropgnn.data.qm9.smiles import LARGEST, LONGEST, FromSmiles, molecule_from_smiles
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings
 from dropgnn.molecules.trained import TrainedModel
@@ -55,6 +55,8 @@ def test_good_rows_are_predicted_and_bad_ones_reported_by_line(model: Path, tmp_
         "dative": "N->O",
         "wild": "*C",
         "hydrogen": "[H][H]",
+        "atom": "[H]",
+        "escape": "\x1b[2J",
         "charged": "[NH4+]",
         "formula": "=cmd|' /C calc'!A0",
         "ünïcode": "CO",
@@ -66,13 +68,14 @@ def test_good_rows_are_predicted_and_bad_ones_reported_by_line(model: Path, tmp_
         writer.writerows([name, smiles, "a, b"] for name, smiles in hostile.items())
         writer.writerow(["twice", "CCO", "x"])
         writer.writerow(["short"])
-        writer.writerow(["long", "CC", "x", "y", "z"])
+        writer.writerow(["long", "CC", "x", "y", "z\x1b[2J"])
+        writer.writerow(["", "", ""])
     done = predict(model, table)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     found = rows(tmp_path / "molecules.predicted.csv")
-    assert [row["name"] for row in found] == [*hostile, "twice", "short", "long"]
-    good = {"methane", "twice", "hydrogen", "charged", "ünïcode"}
+    assert [row["name"] for row in found] == [*hostile, "twice", "short", "long", ""]
+    good = {"methane", "twice", "hydrogen", "atom", "charged", "ünïcode"}
     for line, row in enumerate(found, start=2):
         assert bool(row["gap [Hartree]"]) == (row["name"] in good), row
         assert bool(row["problem"]) == (row["name"] not in good), row
@@ -84,7 +87,10 @@ def test_good_rows_are_predicted_and_bad_ones_reported_by_line(model: Path, tmp_
     one, other = (row for row in found if row["name"] == "twice")
     assert one["gap [Hartree]"] == other["gap [Hartree]"]  # whatever stands around it
     assert "made by RDKit" in done.stdout
-    assert "6 of 18 molecules predicted" in done.stdout
+    assert "7 of 21 molecules predicted" in done.stdout
+    assert by_name["charged"]["remark"] == "charged; QM9 has neutral molecules"
+    assert "\x1b[2J" not in done.stderr
+    assert not list(tmp_path.glob("*.part"))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +98,7 @@ def test_good_rows_are_predicted_and_bad_ones_reported_by_line(model: Path, tmp_
     [
         (b"", (), "is empty"),
         (b"\n\n", (), "is empty"),
-        (b"name,formula\nwater,O\n", (), "has no column 'smiles' among name, formula"),
+        (b"name,formula\nwater,O\n", (), "has no column 'smiles' among 'name, formula'"),
         (b"smiles,SMILES\nO,O\n", (), "has 2 columns 'smiles'"),
         (b"smiles\nO\n", ("--column", "mol"), "has no column 'mol'"),
         (b"smiles,gap [Hartree]\nO,1\n", (), "already has a column 'gap [Hartree]'"),
@@ -109,6 +115,29 @@ def test_files_that_are_no_tables(
     assert result.exit_code != 0
     assert said in str(result.exception)
     assert not (tmp_path / "molecules.predicted.csv").exists()
+
+
+def test_interrupted_what_was_predicted_is_kept(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def until(smiles: str) -> FromSmiles:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(smiles)
+        return molecule_from_smiles(smiles)
+
+    monkeypatch.setattr("dropgnn.molecules.table.molecule_from_smiles", until)
+    (tmp_path / "two.csv").write_text("smiles\nC\nCC\n")
+    RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "two.csv")])
+    assert not (tmp_path / "two.predicted.csv").exists()
+    assert [row["smiles"] for row in rows(tmp_path / "two.predicted.csv.part")] == ["C"]
+
+
+@pytest.mark.parametrize("out", ["nowhere/out.csv", "."])
+def test_places_that_cannot_be_written(out: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("smiles\nC\n")
+    result = RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "one.csv"), "--out", str(tmp_path / out)])
+    assert "'out' must" in str(result.exception)
 
 
 def test_nothing_is_overwritten(model: Path, tmp_path: Path) -> None:
@@ -142,6 +171,20 @@ def test_train_then_predict(few: QM9, tmp_path: Path, monkeypatch: pytest.Monkey
     assert all(float(row["gap [Hartree]"]) for row in rows(tmp_path / "two.predicted.csv"))
 
 
+def test_a_model_for_each_target_or_one_for_all(few: QM9, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dropgnn.cli.train.load_qm9", lambda folder: few)
+    monkeypatch.chdir(tmp_path)
+    train = ["train", "qm9", "--target", "mu", "--target", "gap", "--limit", "20", "--epochs", "1", "--drops", "none"]
+    assert RUNNER.invoke(commands, train).exit_code == 0
+    assert RUNNER.invoke(commands, [*train, "--together", "--out", "both.safetensors"]).exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "qm9-mu-1-gnn-none-20-limit-1-epochs.safetensors",
+        "qm9-gap-1-gnn-none-20-limit-1-epochs.safetensors",
+        "both.safetensors",
+    }
+    assert TrainedModel.load(tmp_path / "both.safetensors").settings.targets == ("mu", "gap")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -149,7 +192,10 @@ def test_train_then_predict(few: QM9, tmp_path: Path, monkeypatch: pytest.Monkey
         (("--model", "2-gnn"), "'model' must be one of"),
         (("--drops", "some"), "'drops' must be one of"),
         (("--target", "mu", "--target", "mu"), "different properties"),
-        (("--limit", "5"), "'limit' must lie between 10"),
+        (("--limit", "5"), "'limit' must be a whole number of at least 10"),
+        (("--limit", "5000"), "'limit' must lie between 10 and the number of molecules, 120"),
+        (("--seed", "-1"), "'seed' must be a whole number of at least 0"),
+        (("--chemistry", "best"), "'chemistry' must be one of sanitized, pyg"),
     ],
 )
 def test_settings_that_make_no_sense(

@@ -37,7 +37,7 @@ def test_errors_and_ratios() -> None:
     assert errors.columns == ("1-GNN", "Drop-1-GNN")
     ((row, (base, drop)),) = errors.rows
     assert row == "gap, Hartree"
-    assert str(base) == "0.0150 ± 0.0050"
+    assert str(base) == "0.0150 ± 0.0050 (n = 2)"
     assert base.paper is not None
     assert base.paper.mean == 0.0049
     assert "100 molecules, 80/10/10, 2 epochs" in errors.note
@@ -51,7 +51,7 @@ def test_a_partial_study_has_gaps() -> None:
     errors, ratios = summarize([Found(Trial("mpnn", "none", "mu"), {"test": 0.4}, 1.0)])
     assert isinstance(errors, Sheet)
     assert isinstance(ratios, Sheet)
-    assert [str(cell) for cell in errors.rows[0][1]] == ["0.400 ± 0.000", "-"]
+    assert [str(cell) for cell in errors.rows[0][1]] == ["0.400", "-"]
     assert str(ratios.rows[0][1][0]) == "-"
     assert "all molecules" in errors.note
     assert summarize([])[0].title.startswith("Table 3")

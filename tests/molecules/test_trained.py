@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.qm9.smiles import molecule_from_smiles
-from dropgnn.errors import DataProblem
+from dropgnn.errors import DataProblem, DropGNNError
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings
 from dropgnn.molecules.trained import TrainedModel
@@ -33,7 +33,7 @@ def test_a_model_comes_back_as_it_was(trained: TrainedModel, tmp_path: Path) -> 
     loaded = TrainedModel.load(tmp_path / "model.safetensors")
     assert loaded.settings == trained.settings
     assert (loaded.validation, loaded.test, loaded.best_epoch) == (trained.validation, trained.test, trained.best_epoch)
-    acetamide = molecule_from_smiles("CC(N)=O")
+    acetamide = molecule_from_smiles("CC(N)=O").molecule
     assert loaded.predict(acetamide) == trained.predict(acetamide)
 
 
@@ -41,7 +41,7 @@ def test_a_model_comes_back_as_it_was(trained: TrainedModel, tmp_path: Path) -> 
 def test_predictions_have_a_spread_where_there_are_runs(drops: str, few: QM9) -> None:
     fit = Fit(Settings(drops=drops, limit=20, epochs=1, batch_size=16), few)
     fit.run()
-    found = TrainedModel.of(fit).predict(molecule_from_smiles("CCO"))
+    found = TrainedModel.of(fit).predict(molecule_from_smiles("CCO").molecule)
     assert list(found) == ["gap"]
     assert torch.isfinite(torch.tensor(found["gap"].value))
     assert (found["gap"].spread is None) == (drops == "none")
@@ -53,7 +53,7 @@ def test_a_prediction_is_that_of_the_slow_engine_in_the_unit_of_the_target(few: 
     fit = Fit(Settings("mpnn", "exact", ("r2",), limit=60, epochs=1, batch_size=16), few)
     fit.run()
     trained = TrainedModel.of(fit)
-    molecule = molecule_from_smiles("CC=O")
+    molecule = molecule_from_smiles("CC=O").molecule
     batch = Arrays.of([molecule]).graphs("complete").batch([0])
     trained.model.engine = "reference"
     with torch.no_grad():
@@ -102,6 +102,11 @@ def test_a_file_that_is_whole_but_does_not_fit_is_refused(trained: TrainedModel,
         ((tensors, facts | {"settings": facts["settings"] | {"model": "os.system"}}), "must be one of 1-gnn"),
         ((tensors, facts | {"settings": {}}), "does not fit"),
         ((tensors, facts | {"extra": 1}), "does not fit"),
+        ((tensors, facts | {"m": 0}), "'m' must be a whole number"),
+        ((tensors, facts | {"m": 10**9}), "'m' must be at most"),
+        ((tensors, facts | {"centre": [1.0]}), "'centre' must have a number for every target"),
+        ((tensors, facts | {"test": [1.0, float("nan")]}), "'test' must have a number for every target"),
+        ((tensors, facts | {"deviation": ["a", "b"]}), "does not fit"),
         (({name: value for name, value in tensors.items() if name != first}, facts), "does not fit"),
         ((tensors | {first: torch.ones(3)}, facts), "does not fit"),
     ):
@@ -116,3 +121,16 @@ def test_the_header_is_json(trained: TrainedModel, tmp_path: Path) -> None:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     facts = json.loads(header["__metadata__"]["dropgnn"])
     assert facts["settings"]["targets"] == ["gap", "mu"]
+
+
+def test_a_training_that_is_not_done_is_no_model(few: QM9) -> None:
+    with pytest.raises(DropGNNError, match="in epoch 1 of 2"):
+        TrainedModel.of(Fit(Settings(limit=20, epochs=2), few))
+
+
+def test_the_validation_error_is_the_one_the_epoch_was_chosen_by(few: QM9) -> None:
+    fit = Fit(Settings(limit=40, epochs=3, batch_size=8), few)
+    fit.run()
+    trained = TrainedModel.of(fit)
+    best = min(error for _, error in fit.position.curve)
+    assert trained.validation[0] == pytest.approx(best * float(fit.deviation))

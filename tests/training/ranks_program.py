@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -45,15 +46,34 @@ def train_gin(ranks: Ranks, *, synced: bool) -> DropGNN:
     return model
 
 
+def begin_only(fit: Fit, *, steps: int) -> None:
+    """Stop after so many steps, with a checkpoint."""
+
+    class Enough(Exception):
+        pass
+
+    def stop(done: int) -> None:
+        if done == steps:
+            raise Enough
+
+    with suppress(Enough):
+        fit.run(stop)
+    fit.save()
+
+
 def main(what: str, folder: str, out: str) -> None:
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
     with joined() as ranks:
         if what == "molecules":
             settings = Settings("1-gnn", "exact", ("gap", "r2"), limit=50, epochs=2, batch_size=7)
-            fit = Fit(settings, QM9.load(Path(folder)), ranks=ranks)
+            molecules = ranks.one_per_machine_first(lambda: QM9.load(Path(folder)))
+            checkpoint = None if ranks.world == 1 else Path(f"{out}.checkpoint")
+            if checkpoint is not None:  # those together stop on the way, and go on
+                begin_only(Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint), steps=8)
+            fit = Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint)
             fit.run()
-            model, facts = fit.model, {"curve": fit.position.curve, "errors": fit.errors(fit.split.test).tolist()}
+            model, facts = fit.model, {"curve": fit.position.curve, "errors": fit.errors("test").tolist()}
         else:
             model, facts = train_gin(ranks, synced=what == "norms"), {}
         if ranks.first:

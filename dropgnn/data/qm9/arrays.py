@@ -60,12 +60,12 @@ class Arrays:
         TARGETS[name]
         return np.asarray(self.properties[:, list(TARGETS).index(name)])
 
-    def graphs(self, kind: str, *, scaled: bool = False, chemistry: str = "sanitized") -> Molecules:
-        """The molecules as graphs; see :class:`Molecules`."""
-        return Molecules(self, kind, scaled=scaled, chemistry=chemistry)
+    def graphs(self, kind: str, *, scaled: bool = False, chemistry: str = "sanitized") -> MoleculeGraphs:
+        """The molecules as graphs; see :class:`MoleculeGraphs`."""
+        return MoleculeGraphs(self, kind, scaled=scaled, chemistry=chemistry)
 
 
-class Molecules:
+class MoleculeGraphs:
     """Batches of molecules.
 
     Args:
@@ -89,11 +89,6 @@ class Molecules:
 
     def __len__(self) -> int:
         return len(self.arrays)
-
-    @property
-    def mean_nodes(self) -> float:
-        """m, by which the paper chooses p and r."""
-        return float(self._atoms.double().mean())
 
     def batch(self, chosen: Sequence[int] | Tensor) -> Data:
         """These molecules as one batch, in this order, with all properties as ``y``, ``[G, 12]``; numbers are of torch's

@@ -95,5 +95,9 @@ def _write(folder: Path, made: Sequence[Made], left_out: Sequence[LeftOut]) -> N
         np.save(beside / f"{name}.npy", arrays[name], allow_pickle=False)
     (beside / "smiles.txt").write_text("".join(f"{one.smiles}\n" for one in made), encoding="utf-8")
     (beside / "left_out.json").write_text(json.dumps([one._asdict() for one in left_out], indent=1) + "\n")
-    shutil.rmtree(folder, ignore_errors=True)
-    beside.replace(folder)
+    try:
+        beside.replace(folder)
+    except OSError:  # another process was faster, and has made the same
+        if not folder.is_dir():
+            raise
+        shutil.rmtree(beside)

@@ -15,7 +15,7 @@ from dropgnn.data.locate import cache_folder
 from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.build import ARRAYS, LeftOut, build_qm9
 from dropgnn.data.qm9.pyg_folder import PyGFolder
-from dropgnn.data.qm9.source import installed_files
+from dropgnn.data.qm9.source import Source, installed_files
 from dropgnn.errors import DataProblem
 
 FORMAT = 1
@@ -46,7 +46,9 @@ class QM9(Arrays):
             jobs: Processes to make them with.
             on_progress: Told how many more molecules are made.
         """
-        source = installed_files if pyg_folder is None else PyGFolder(pyg_folder.resolve()).check
+        source: Callable[[], Source] = installed_files
+        if pyg_folder is not None:
+            source = PyGFolder(pyg_folder.resolve()).check
         if folder is None:
             folder = cache_folder() / f"qm9-{FORMAT}{'' if pyg_folder is None else f'-{_short(pyg_folder)}'}"
         if not folder.is_dir():
@@ -68,5 +70,7 @@ class QM9(Arrays):
 
 
 def _short(folder: Path) -> str:
-    """A word for a folder."""
-    return hashlib.blake2b(str(folder.resolve()).encode(), digest_size=6).hexdigest()
+    """A word for the files of a folder, another one when they change."""
+    files = sorted(folder.glob("raw/*"))
+    state = [(str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return hashlib.blake2b(repr(state).encode(), digest_size=6).hexdigest()

@@ -45,8 +45,7 @@ class PyGFolder(NamedTuple):
 
     def rows(self) -> Iterator[Block]:
         """All molecules but those that did not keep their shape, which a file of their numbers names."""
-        lines = self._file("uncharacterized.txt").read_text(encoding="utf-8").split("\n")
-        doubtful = {int(line.split()[0]) for line in lines[ABOVE:-BELOW]}
+        doubtful = self._doubtful()
         with self._file("gdb9.sdf.csv").open(encoding="utf-8", newline="") as table:
             for number, (row, block) in enumerate(self._pairs(csv.DictReader(table)), start=1):
                 if number in doubtful:
@@ -56,13 +55,25 @@ class PyGFolder(NamedTuple):
                 except (KeyError, TypeError, ValueError) as problem:
                     raise DataProblem(f"{table.name}, row {number + 1}: not a molecule ({problem!r})") from problem
 
+    def _doubtful(self) -> set[int]:
+        path = self._file("uncharacterized.txt")
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")
+            return {int(line.split()[0]) for line in lines[ABOVE:-BELOW]}
+        except (ValueError, IndexError) as problem:
+            raise DataProblem(f"{path} is no list of molecules ({problem})") from problem
+
     def _pairs(self, rows: csv.DictReader) -> Iterator[tuple[dict[str, str], str]]:
         blocks = self._blocks()
         for row in rows:
             block = next(blocks, None)
             if block is None:
                 raise DataProblem(f"{self._file('gdb9.sdf')} has fewer molecules than gdb9.sdf.csv beside it")
+            if row.get("mol_id", block.partition("\n")[0]) != block.partition("\n")[0]:
+                raise DataProblem(f"{self._file('gdb9.sdf')} and gdb9.sdf.csv part at {row['mol_id']}")
             yield row, block
+        if next(blocks, None) is not None:
+            raise DataProblem(f"{self._file('gdb9.sdf')} has more molecules than gdb9.sdf.csv beside it")
 
     def _blocks(self) -> Iterator[str]:
         lines: list[str] = []

@@ -2,64 +2,93 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 
 from dropgnn.data.qm9.molecules import ELEMENTS, Molecule, molecule_of
 from dropgnn.errors import DataProblem, MissingExtra
 
+if TYPE_CHECKING:
+    from rdkit.Chem import Mol
+
 LONGEST, LARGEST = 1_000, 100
-"""Characters in a SMILES and atoms in a molecule, hydrogens included; QM9 goes up to 29 atoms."""
+"""Characters in a SMILES and atoms in a molecule, hydrogens included, that are tried."""
 
-SEED, ATTEMPTS = 7, 20
+LARGEST_KNOWN = 29
+"""Atoms in the largest molecules of QM9."""
+
+SEED, ATTEMPTS, SECONDS = 7, 20, 30
+"""Of the embedding: it is the same every time, and it ends."""
 
 
-def molecule_from_smiles(smiles: str) -> Molecule:
+class FromSmiles(NamedTuple):
+    """A molecule, and what makes it unlike those of QM9."""
+
+    molecule: Molecule
+    remarks: tuple[str, ...]
+
+
+def molecule_from_smiles(smiles: str) -> FromSmiles:
     """The molecule in a geometry that RDKit embeds and relaxes, the same every time.
 
     Raises:
         DataProblem: For a text that is no molecule, or one that a model of QM9 can say nothing about.
     """
     try:
-        from rdkit import Chem, rdBase
+        from rdkit import rdBase
     except ImportError as missing:
         raise MissingExtra("RDKit", "chem") from missing
     if not smiles.strip():
         raise DataProblem("no SMILES")
     if len(smiles) > LONGEST:
         raise DataProblem(f"a SMILES of {len(smiles):,} characters; at most {LONGEST:,} are read")
-    with rdBase.BlockLogs():
-        plain = Chem.MolFromSmiles(smiles.strip())
-        if plain is None or plain.GetNumAtoms() == 0:
-            raise DataProblem("not a valid SMILES")
-        _check_elements(plain)
-        if len(Chem.GetMolFrags(plain)) > 1:
-            raise DataProblem("more than one molecule (a salt or a mixture); QM9 has single ones")
-        mol = Chem.AddHs(plain)
-        if mol.GetNumAtoms() > LARGEST:
-            raise DataProblem(f"{mol.GetNumAtoms()} atoms with hydrogens; at most {LARGEST} are predicted")
-        try:
-            return molecule_of(mol, _coordinates(mol))
-        except KeyError as strange:
-            raise DataProblem(
-                f"a bond of kind {strange}; QM9 has single, double, triple and aromatic ones"
-            ) from strange
+    try:
+        with rdBase.BlockLogs():
+            return _made(smiles.strip())
+    except KeyError as strange:
+        raise DataProblem(f"a bond of kind {strange}; QM9 has single, double, triple and aromatic ones") from strange
+    except (RuntimeError, ValueError) as problem:
+        if isinstance(problem, DataProblem):
+            raise
+        raise DataProblem(f"RDKit cannot deal with it ({str(problem).splitlines()[0][:80]!r})") from problem
 
 
-def _check_elements(mol: object) -> None:
-    strange = sorted({a.GetSymbol() for a in mol.GetAtoms() if a.GetAtomicNum() not in ELEMENTS})  # type: ignore[attr-defined]
+def _made(smiles: str) -> FromSmiles:
+    from rdkit import Chem
+
+    plain = Chem.MolFromSmiles(smiles)
+    if plain is None or plain.GetNumAtoms() == 0:
+        raise DataProblem("not a valid SMILES")
+    strange = sorted({atom.GetSymbol() for atom in plain.GetAtoms() if atom.GetAtomicNum() not in ELEMENTS})
     if strange:
         raise DataProblem(f"has {', '.join(strange)}; QM9 knows H, C, N, O and F")
+    if len(Chem.GetMolFrags(plain)) > 1:
+        raise DataProblem("more than one molecule (a salt or a mixture); QM9 has single ones")
+    mol = Chem.AddHs(plain)
+    atoms, remarks = mol.GetNumAtoms(), []
+    if atoms > LARGEST:
+        raise DataProblem(f"{atoms} atoms with hydrogens; at most {LARGEST} are predicted")
+    if atoms > LARGEST_KNOWN:
+        remarks.append(f"{atoms} atoms; QM9 goes up to {LARGEST_KNOWN}")
+    if Chem.GetFormalCharge(mol):
+        remarks.append("charged; QM9 has neutral molecules")
+    if not _embed(mol):
+        remarks.append("its geometry is not relaxed")
+    return FromSmiles(molecule_of(mol, np.asarray(mol.GetConformer().GetPositions())), tuple(remarks))
 
 
-def _coordinates(mol: object) -> np.ndarray:
-    """Atoms in space, ``[n, 3]``: distance geometry, then a force field where it knows the molecule."""
+def _embed(mol: Mol) -> bool:
+    """Give the atoms places by distance geometry; whether a force field knows the molecule, and has relaxed it."""
     from rdkit.Chem import rdDistGeom, rdForceFieldHelpers
 
     parameters = rdDistGeom.ETKDGv3()
     parameters.randomSeed = SEED  # type: ignore[assignment]  # its stubs are wrong
     parameters.maxIterations = ATTEMPTS  # type: ignore[assignment]
+    if hasattr(parameters, "timeout"):
+        parameters.timeout = SECONDS  # type: ignore[assignment]
     if rdDistGeom.EmbedMolecule(mol, parameters) < 0:
         raise DataProblem("RDKit finds no geometry for it")
-    if rdForceFieldHelpers.MMFFHasAllMoleculeParams(mol):
-        rdForceFieldHelpers.MMFFOptimizeMolecule(mol)
-    return mol.GetConformer().GetPositions()  # type: ignore[attr-defined]
+    if mol.GetNumAtoms() == 1:
+        return True
+    return rdForceFieldHelpers.MMFFHasAllMoleculeParams(mol) and rdForceFieldHelpers.MMFFOptimizeMolecule(mol) == 0

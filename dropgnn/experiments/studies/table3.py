@@ -81,9 +81,10 @@ def summarize(found: Sequence[Found]) -> Summary:
             pair = PAIRS[model]
             base, drop = (_errors(found, model, drops, target) for drops in ("none", "random"))
             printed = [None, None] if pair.paper is None else [TABLE3[target].get(name) for name in pair.paper]
-            cells += [_error_cell(one, paper) for one, paper in zip((base, drop), printed, strict=True)]
+            full = _seeds(Extent(), model, target)
+            cells += [_error_cell(one, paper, full) for one, paper in zip((base, drop), printed, strict=True)]
             quotient = [drop[seed] / base[seed] for seed in sorted(base.keys() & drop.keys())]
-            quotients.append(Cell(tuple(quotient), _ratio(*printed)))
+            quotients.append(Cell(tuple(quotient), _ratio(*printed), full=full))
         errors.append((f"{target}, {TARGETS[target].unit}", tuple(cells)))
         ratios.append((target, tuple(quotients)))
     note = (
@@ -111,9 +112,9 @@ def _errors(found: Sequence[Found], model: str, drops: str, target: str) -> dict
     }
 
 
-def _error_cell(errors: dict[int, float], paper: Printed | None) -> Cell:
+def _error_cell(errors: dict[int, float], paper: Printed | None, full: int) -> Cell:
     values = tuple(errors.values())
-    return Cell(values, paper, digits=significant(values[0]) if values else 2)
+    return Cell(values, paper, full=full, digits=significant(values[0]) if values else 2)
 
 
 def significant(value: float, digits: int = 3) -> int:
