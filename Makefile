@@ -8,6 +8,7 @@ TORCH := $(shell grep '^torch==' constraints.txt)
 help:
 	@echo "make demo    set up, then show what DropGNN does (two minutes)"
 	@echo "make test    set up, then run all tests"
+	@echo "make heavy   the tests that take minutes: all of QM9"
 	@echo "make check   tests, format, lint and types"
 	@echo "make bench   measure plain, batched and shared training steps; set DROPGNN_DATA for real data"
 	@echo "make pictures   draw the pictures of README and docs again"
@@ -24,6 +25,9 @@ demo: .venv/ready
 test: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal
 
+heavy: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m heavy
+
 check: test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -38,4 +42,4 @@ bench: .venv/ready
 clean:
 	rm -rf .venv build *.egg-info
 
-.PHONY: help demo test check pictures bench clean
+.PHONY: help demo test heavy check pictures bench clean

@@ -10,6 +10,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from dropgnn.cli.qm9 import load_qm9
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -48,9 +50,12 @@ def show(
     filter: Annotated[str | None, typer.Option(help="none, at-most-70-nodes or proteins.")] = None,
     edge_features: Annotated[bool, typer.Option("--edge-features", help="Labels of edges become features.")] = False,
 ) -> None:
-    """The statistics of one dataset, and how it was made."""
+    """The statistics of one dataset, and how it was made; ``qm9`` is one of molecules."""
     from dropgnn.data.datasets import load_dataset
 
+    if name.lower() == "qm9":
+        _show_molecules(data)
+        return
     dataset = load_dataset(name, data=data, features=features, filter=filter, edge_features=edge_features)
     table, console = _table(), Console()
     _add(table, dataset)
@@ -59,6 +64,29 @@ def show(
         console.print(f"  {note}", highlight=False)
     sizes = ", ".join(f"{number} of class {label}" for label, number in enumerate(dataset.graphs.y.bincount().tolist()))
     console.print(f"  {sizes}", highlight=False)
+
+
+def _show_molecules(folder: Path | None) -> None:
+    """QM9, from PyG's folder of it where one is given."""
+    from dropgnn.data.qm9.targets import TARGETS
+
+    molecules, console = load_qm9(folder), Console(highlight=False, soft_wrap=True)
+    atoms = molecules.atoms
+    console.print(
+        f"{len(molecules):,} molecules of {atoms.min()} to {atoms.max()} atoms, {atoms.mean():.1f} in the mean"
+    )
+    table = Table(box=box.SIMPLE_HEAD)
+    for heading in ("target", "", "unit"):
+        table.add_column(heading)
+    for heading in ("mean", "deviation"):
+        table.add_column(heading, justify="right")
+    for name, target in TARGETS.items():
+        values = molecules.target(name)
+        table.add_row(name, target.title, target.unit, f"{values.mean():.4g}", f"{values.std():.4g}")
+    console.print(table)
+    console.print(f"left out: {len(molecules.left_out)}")
+    for one in molecules.left_out:
+        console.print(f"  number {one.number} of GDB-9, {one.smiles}: {one.reason}", markup=False)
 
 
 def _table() -> Table:

@@ -16,7 +16,7 @@ TRAINED = {"bernoulli": "random", "stratified": "stratified", "exhaustive-1": "e
 TESTED = {"random": "50 random", "exhaustive-1": "exact, k = 1", "exhaustive-2": "exact, k <= 2"}
 NOTE = (
     "Trained with as many copies of each graph as there are dropouts of up to one node, at a decaying learning rate. "
-    "Columns: what is trained on, and below it what is tested on"
+    "Named by what is trained on and, behind the colon, what is tested on"
 )
 
 SECONDS_PER_EPOCH = {
