@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import TypedDict
 
@@ -74,6 +74,9 @@ TESTS = 10
 """How often each of them is tested."""
 
 
+ABOUT_DROPOUTS = ("p", "runs", "sampler", "mode", "aggregator", "regularise")
+
+
 @dataclass(frozen=True)
 class Trial:
     """One training: everything that decides its result.
@@ -107,6 +110,16 @@ class Trial:
     aggr: str = "sum"
     regularise: bool = False
 
+    def __post_init__(self) -> None:
+        if self.method not in (*METHODS, BOTH):
+            raise InvalidArgument("method", f"must be one of {', '.join((*METHODS, BOTH))}", got=repr(self.method))
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ABOUT_DROPOUTS and value != field.default and not _drops(self.method):
+                raise InvalidArgument(
+                    field.name, f"has no effect with method {self.method!r}, which drops nothing", got=value
+                )
+
 
 class Result(TypedDict):
     """Accuracies in evaluation mode, and how long it all took.
@@ -124,8 +137,6 @@ class Result(TypedDict):
 
 def run(trial: Trial, on_epoch: Callable[[int, float], None] | None = None) -> Result:
     """Train on one copy of the dataset, test on another."""
-    if trial.method not in (*METHODS, BOTH):
-        raise InvalidArgument("method", f"must be one of {', '.join((*METHODS, BOTH))}", got=repr(trial.method))
     started = time.perf_counter()
     preset = PRESETS[trial.preset]
     train, test = (task(trial.task, trial.seed, split=split) for split in ("train", "test"))

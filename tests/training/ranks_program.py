@@ -73,11 +73,15 @@ def main(what: str, folder: str, out: str) -> None:
                 begin_only(Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint), steps=8)
             fit = Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint)
             fit.run()
-            model, facts = fit.model, {"curve": fit.position.curve, "errors": fit.errors("test").tolist()}
+            tensors = fit.model.state_dict()
+            facts = {"curve": fit.position.curve, "errors": fit.errors("test").tolist()}
         else:
-            model, facts = train_gin(ranks, synced=what == "norms"), {}
+            synced, apart = (train_gin(ranks, synced=synced).state_dict() for synced in (True, False))
+            tensors = {f"synced.{name}": value for name, value in synced.items()}
+            tensors |= {f"apart.{name}": value for name, value in apart.items()}
+            facts = {}
         if ranks.first:
-            save_tensors(Path(out), model.state_dict(), facts)
+            save_tensors(Path(out), tensors, facts)
 
 
 if __name__ == "__main__":

@@ -77,3 +77,10 @@ def test_unknown_methods_list_the_known_ones() -> None:
         run(Trial("limits1", "magic", 0, epochs=1))
     with pytest.raises(InvalidArgument, match=r"'schedule' must be one of constant, cosine \(got 'step'\)"):
         run(Trial("limits1", "gin", 0, epochs=1, schedule="step"))
+
+
+@pytest.mark.parametrize("setting", [{"p": 0.1}, {"runs": 3}, {"mode": "remove"}, {"regularise": True}])
+def test_settings_without_effect_are_refused(setting: dict) -> None:
+    with pytest.raises(InvalidArgument, match=r"has no effect with method 'gin', which drops nothing"):
+        Trial("limits1", "gin", 0, 1, **setting)
+    Trial("limits1", "dropout", 0, 1, **setting)
