@@ -30,7 +30,7 @@ from dropgnn.training.presets import PRESETS
 RESULTS = Path(__file__).with_name("scaling.json")
 RUNS = (1, 9, 18, 36)
 SIZES = (2_000, 20_000, 130_000)
-STEPS, REPEATS = {"1-gnn": 12, "mpnn": 6}, 3
+STEPS, REPEATS = {"1-gnn": 6, "mpnn": 3}, 3
 WHOLE = 104_665
 """Molecules to train on in all of QM9."""
 
@@ -86,7 +86,14 @@ def main() -> None:
             if ranks.first:
                 print(json.dumps(found))
         return
-    together = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={options.processes}", __file__]
+    together = [
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        f"--nproc-per-node={options.processes}",
+        "--module",
+        "benchmarks.scaling",
+    ]
     found = measure(ALONE)
     done = subprocess.run(
         [sys.executable, *together], env=os.environ | {"OMP_NUM_THREADS": "1"}, stdout=subprocess.PIPE, text=True, check=True
