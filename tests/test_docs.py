@@ -50,6 +50,7 @@ def test_the_package_imports_downwards_only() -> None:
         "nn",
         "data",
         "training",
+        "molecules",
         "experiments",
         "report",
         "cli",

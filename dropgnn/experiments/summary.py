@@ -84,7 +84,7 @@ class Sheet:
 
         >>> wide = Sheet("wide", ("a", "b"), (("one", (Cell((1.0,)), Cell((2.0,)))),))
         >>> [(name, [str(cell) for cell in cells]) for name, cells in wide.upright().rows]
-        [('a', ['1.00 ± 0.00']), ('b', ['2.00 ± 0.00'])]
+        [('a', ['1.00']), ('b', ['2.00'])]
         """
         if len(self.columns) <= len(self.rows):
             return self

@@ -82,8 +82,8 @@ def _read(path: Path) -> list[Row]:
 def quoted(text: str) -> str:
     """Text of a file as it may be shown: nothing in it works on a terminal, and it is not long.
 
-    >>> quoted("smiles"), quoted("\\x1b[2J" + "C" * 100)[:14]
-    ("'smiles'", "'\\\\x1b[2JCCCCC")
+    >>> quoted("smiles"), quoted("\\x1b[2J" + "C" * 100)[:12]
+    ("'smiles'", "'\\\\x1b[2JCCCC")
     """
     return repr(text if len(text) <= SHOWN else text[:SHOWN] + "...")
 
