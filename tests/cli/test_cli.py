@@ -6,15 +6,34 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+
+from dropgnn.cli.main import app
 
 
 def dropgnn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from dropgnn.cli.main import app; app()", *arguments]
     settings = os.environ | {"COLUMNS": "80", "OMP_NUM_THREADS": "1"} | environment
     return subprocess.run(command, capture_output=True, text=True, env=settings, check=False, timeout=300)
+
+
+def in_this_process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The same without a process of its own, for mistakes that are noticed at once."""
+    out, err = StringIO(), StringIO()
+    with (
+        patch.object(sys, "argv", ["dropgnn", *arguments]),
+        patch.dict(os.environ, COLUMNS="80"),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as left,
+    ):
+        app()
+    return subprocess.CompletedProcess(arguments, int(left.value.code or 0), out.getvalue(), err.getvalue())
 
 
 def test_help_lists_the_commands() -> None:
@@ -63,7 +82,7 @@ def test_plan_for_a_real_dataset(data_root: Path) -> None:
     ],
 )
 def test_mistakes_get_a_sentence_and_status_2(arguments: list[str], message: str) -> None:
-    shown = dropgnn(*arguments)
+    shown = in_this_process(*arguments)
     assert shown.returncode == 2
     assert message in " ".join(shown.stderr.split())
     assert "Traceback" not in shown.stderr
@@ -112,7 +131,7 @@ def test_distinguish_two_files(tmp_path: Path) -> None:
     ],
 )
 def test_distinguish_says_what_is_wrong(arguments: tuple[str, ...], message: str) -> None:
-    shown = dropgnn("distinguish", *arguments)
+    shown = in_this_process("distinguish", *arguments)
     assert shown.returncode == 2
     assert message in shown.stderr.replace("\n", " ")
     assert "Traceback" not in shown.stderr
@@ -138,7 +157,9 @@ def test_brec_without_data(tmp_path: Path) -> None:
     ],
 )
 def test_reproduce_says_what_there_is(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    shown = dropgnn("reproduce", *arguments, "--work", str(tmp_path / "runs"), "--results", str(tmp_path / "results"))
+    shown = in_this_process(
+        "reproduce", *arguments, "--work", str(tmp_path / "runs"), "--results", str(tmp_path / "results")
+    )
     assert shown.returncode == 2
     assert message in shown.stderr
     assert not list(tmp_path.iterdir())
