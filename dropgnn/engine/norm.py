@@ -19,7 +19,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from dropgnn.engine.compiled import norm as compiled
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.modules import inside
-from dropgnn.engine.synced_norm import SyncedNorm, count_over_ranks
+from dropgnn.engine.torch_norm import TorchNorm, count_over_ranks
 from dropgnn.errors import InvalidArgument
 
 
@@ -79,7 +79,7 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
             plain = super().forward(x)
             return plain.relu() if self.relu else plain
         self._check(x, given, given.rows)
-        norm = _CompiledNorm if compiles(x) else _TorchNorm
+        norm = _CompiledNorm if compiles(x) else TorchNorm
         out, mean, variance = norm.apply(x, given.weight, *self._affine(x), self.eps, self.relu)
         self.update_running(mean, variance, given.rows)
         return out
@@ -89,7 +89,7 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
         given = RowWeights(x.new_ones(x.size(0)), x.size(0)) if given is None else given
         rows = count_over_ranks(given.rows, self.group, x.device)
         self._check(x, given, rows)
-        out, mean, variance = SyncedNorm.apply(x, given.weight, *self._affine(x), self.eps, self.relu, self.group)
+        out, mean, variance = TorchNorm.apply(x, given.weight, *self._affine(x), self.eps, self.relu, self.group)
         self.update_running(mean, variance, rows)
         return out
 
@@ -144,46 +144,8 @@ def update_all_running(
     torch._foreach_lerp_(running_variances, list(unbiased), momentum)
 
 
-class _TorchNorm(torch.autograd.Function):
-    r"""Weighted batch norm, and a ReLU if asked, with the backward pass in closed form; for any device.
-
-    With :math:`\sum_i w_i = 1`, :math:`\hat x_i = (x_i - \mu) / s` and :math:`s = \sqrt{\sigma^2 + \varepsilon}`,
-
-    .. math::
-        \frac{\partial L}{\partial x_i} =
-        \frac{\gamma}{s} \Big( g_i - w_i \sum_j g_j - w_i \hat x_i \sum_j g_j \hat x_j \Big)
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        rows = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x  # sums need more digits than rows have
-        share = (weight / weight.sum()).to(rows.dtype)
-        mean = share @ rows
-        centred = rows - mean
-        variance = share @ centred.square()
-        scale = torch.rsqrt(variance + eps)
-        unit = centred.mul_(scale)
-        out = torch.addcmul(bias, unit, gain)
-        out = (out.relu_() if relu else out).to(x.dtype)
-        ctx.relu = relu
-        ctx.save_for_backward(unit, share, scale, gain, out)
-        ctx.mark_non_differentiable(mean, variance)
-        return out, mean, variance
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        unit, share, scale, gain, out = ctx.saved_tensors
-        gradient = (gradients[0] * (out > 0) if ctx.relu else gradients[0]).to(unit.dtype)
-        total, along = gradient.sum(dim=0), (gradient * unit).sum(dim=0)
-        to_x = (gradient - share.unsqueeze(1) * torch.addcmul(total, unit, along)).mul_(scale * gain)
-        return to_x.to(out.dtype), None, along.to(gain.dtype), total.to(gain.dtype), None, None
-
-
 class _CompiledNorm(torch.autograd.Function):
-    """The same in a few passes over the rows, on the CPU."""
+    """As :class:`TorchNorm`, in a few passes over the rows, on the CPU."""
 
     @staticmethod
     def forward(

@@ -10,11 +10,11 @@ from dropgnn.engine.norm import (
     RowWeights,
     WeightedBatchNorm,
     _CompiledNorm,
-    _TorchNorm,
     row_weights,
     takes_batch_statistics,
     weigh_norms,
 )
+from dropgnn.engine.torch_norm import TorchNorm
 from tests.conftest import generator
 
 X = torch.randn(5, 3, generator=generator(), dtype=torch.float64)
@@ -51,7 +51,7 @@ def test_weights_are_repetitions(relu: bool, affine: bool, momentum: float | Non
 
 
 @pytest.mark.parametrize("relu", [True, False])
-@pytest.mark.parametrize("norm", [_TorchNorm, _CompiledNorm])
+@pytest.mark.parametrize("norm", [TorchNorm, _CompiledNorm])
 def test_the_closed_form_backward_pass(norm: type[torch.autograd.Function], relu: bool) -> None:
     gain, bias = torch.tensor([1.5, -0.5, 1.0]).double(), torch.tensor([0.1, 0.0, -0.2]).double()
     inputs = [tensor.clone().requires_grad_() for tensor in (X, gain, bias)]
@@ -68,7 +68,7 @@ def test_compiled_and_torch_agree(rows: int, relu: bool) -> None:
         torch.zeros(7).double(),
     )
     for a, b in zip(
-        _TorchNorm.apply(x, *arguments, 1e-5, relu), _CompiledNorm.apply(x, *arguments, 1e-5, relu), strict=True
+        TorchNorm.apply(x, *arguments, 1e-5, relu), _CompiledNorm.apply(x, *arguments, 1e-5, relu), strict=True
     ):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 

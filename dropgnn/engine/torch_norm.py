@@ -1,4 +1,4 @@
-"""Weighted batch norm whose sums are taken over all ranks that train together; ``torch.nn.SyncBatchNorm`` needs a GPU."""
+"""Weighted batch norm for any device, and over all ranks that train together; ``torch.nn.SyncBatchNorm`` needs a GPU."""
 
 from __future__ import annotations
 
@@ -10,20 +10,27 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 
-class SyncedNorm(torch.autograd.Function):
-    """As ``_TorchNorm`` in ``norm.py``, with every sum over rows one over the rows of all ranks.
+class TorchNorm(torch.autograd.Function):
+    r"""Weighted batch norm, and a ReLU if asked, with the backward pass in closed form.
 
-    Gradients of gain and bias are those of this rank's rows: they are added up with all other gradients.
+    With :math:`\sum_i w_i = 1`, :math:`\hat x_i = (x_i - \mu) / s` and :math:`s = \sqrt{\sigma^2 + \varepsilon}`,
+
+    .. math::
+        \frac{\partial L}{\partial x_i} =
+        \frac{\gamma}{s} \Big( g_i - w_i \sum_j g_j - w_i \hat x_i \sum_j g_j \hat x_j \Big)
+
+    Sums are over the rows of all ranks of ``group``, or of this process where it is ``None``. Gradients of gain and bias are
+    those of this process' rows: they are added up with all other gradients.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool, group: Any
+        ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool, group: Any = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         rows = x.float() if x.dtype in (torch.float16, torch.bfloat16) else x  # sums need more digits than rows have
-        weight = weight.to(rows.dtype)
-        total, sums = _over_ranks(group, weight.sum().unsqueeze(0), weight @ rows)
-        share, mean = weight / total, sums / total
+        (total,) = _over_ranks(group, weight.sum().unsqueeze(0))
+        share = (weight / total).to(rows.dtype)
+        (mean,) = _over_ranks(group, share @ rows)
         centred = rows - mean
         (variance,) = _over_ranks(group, share @ centred.square())
         scale = torch.rsqrt(variance + eps)
@@ -52,8 +59,10 @@ def count_over_ranks(rows: int, group: Any, device: torch.device) -> int:
     return int(total)
 
 
-def _over_ranks(group: Any, *sums: Tensor) -> list[Tensor]:
+def _over_ranks(group: Any, *sums: Tensor) -> tuple[Tensor, ...]:
     """The sums over all ranks, in one message."""
+    if group is None:
+        return sums
     together = torch.cat(sums)
     torch.distributed.all_reduce(together, group=group)
-    return list(together.split([one.numel() for one in sums]))
+    return together.split([one.numel() for one in sums])
