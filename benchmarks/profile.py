@@ -1,10 +1,13 @@
 """Where a training step of the ``shared`` engine spends its time: ``python -m benchmarks.profile MUTAG``.
 
-Prints milliseconds per step of every stage, on one thread; then, of the same step, the work proper: the compiled loops of
-planning and of the layers, and the matrix products of the layers, timed by themselves on rows of the same number. What is left
-is the calls between them. And two bounds. If every row cost the same in both engines and
-nothing else cost anything, ``shared`` could be faster than ``batched`` by the first factor at most. But a step also has costs
-that do not depend on its rows, about those of a plain GNN: with these, and planning for free, the second factor is left.
+Prints milliseconds per step of every stage; then, of the same step, the work proper: the compiled loops of planning and of the
+layers, and the matrix products of the layers, timed by themselves on rows of the same number. What is left is the calls between
+them. And two bounds. If every row cost the same in both engines and nothing else cost anything, ``shared`` could be faster than
+``batched`` by the first factor at most. But a step also has costs that do not depend on its rows, about those of a plain GNN:
+with these, and planning for free, the second factor is left.
+
+With ``--threads 2`` the stages are those of both threads, one after the other, as torch shares them out: compare with one
+thread to see what the second one is good for.
 """
 
 from __future__ import annotations
@@ -114,13 +117,14 @@ def _products(linear: torch.nn.Linear, rows: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("workload", help="a name out of the table of make bench")
+    parser.add_argument("--threads", type=int, choices=(1, 2), default=1)
     options = parser.parse_args()
     console, known = Console(), {workload.name: workload for workload in workloads(data_folder())}
     if options.workload not in known:
         parser.error(f"known workloads are {', '.join(known)}")
-    torch.set_num_threads(1)
+    torch.set_num_threads(options.threads)
     workload = known[options.workload]
-    trainer = Trainer(workload, "shared", threads=1)
+    trainer = Trainer(workload, "shared", threads=options.threads)
     spent, bound = profile(trainer, repeats=5)
     _print(console, "stages of a step", spent)
     if isinstance(trainer.model.encoder, GIN):
@@ -130,7 +134,7 @@ def main() -> None:
         work = {f"loops of {purpose}": seconds / steps for purpose, seconds in loops.items()}
         work["matrix products"] = matrix_products(trainer, trainer.model.encoder, repeats=5)
         _print(console, "the work proper", work)
-    measured = measure(workload, repeats=5, threads=1)
+    measured = measure(workload, repeats=5, threads=options.threads)
     step = measured["milliseconds"]
     least = step["plain"] + (step["batched"] - step["plain"]) / bound
     console.print(

@@ -76,6 +76,7 @@ def synthetic(study: str) -> Callable[..., None]:
 
 for name, what in {
     "table1": "Table 1: six tasks that 1-WL cannot solve, GIN and four ways to help it.",
+    "ours": "DropGIN at its best: a learning rate that decays, more dropouts, exact tests.",
     "figure-runs": "The number of runs in testing.",
     "figure-p": "The dropout probability.",
     "modes": "Five ways to drop, and dropping in training only.",

@@ -8,7 +8,17 @@ from types import ModuleType
 from typing import Any
 
 from dropgnn.experiments import beyond_wl, graph_classification, property_regression
-from dropgnn.experiments.studies import aggregators, figure_p, figure_runs, modes, samplers, table1, table2, table3
+from dropgnn.experiments.studies import (
+    aggregators,
+    figure_p,
+    figure_runs,
+    modes,
+    ours,
+    samplers,
+    table1,
+    table2,
+    table3,
+)
 from dropgnn.experiments.studies.scale import FULL, QUICK, Scale
 from dropgnn.experiments.summary import Found, Summary
 from dropgnn.registry import Registry
@@ -39,6 +49,7 @@ SYNTHETIC_STUDIES = Registry[Callable[[Scale], list[beyond_wl.Trial]]](
     "study",
     {
         "table1": table1.trials,
+        "ours": ours.trials,
         "figure-runs": figure_runs.trials,
         "figure-p": figure_p.trials,
         "modes": modes.trials,
@@ -52,6 +63,7 @@ STUDIES = Registry[Study](
     "study",
     {
         "table1": Study(table1.TITLE, beyond_wl, table1.summarize),
+        "ours": Study(ours.TITLE, beyond_wl, ours.summarize),
         "figure-runs": Study(figure_runs.TITLE, beyond_wl, figure_runs.summarize),
         "figure-p": Study(figure_p.TITLE, beyond_wl, figure_p.summarize),
         "modes": Study(modes.TITLE, beyond_wl, modes.summarize),
