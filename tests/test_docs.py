@@ -43,6 +43,7 @@ def test_the_package_imports_downwards_only() -> None:
     order = [
         "errors",
         "registry",
+        "files",
         "graph",
         "theory",
         "runs",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from dropgnn.data.locate import cache_folder
 from dropgnn.data.raw import RawGraphs
+from dropgnn.files import written_whole
 
 FORMAT = "1"
 """To be changed when the meaning of a kept file changes."""
@@ -47,9 +47,7 @@ def _load(path: Path) -> RawGraphs | None:
 
 
 def _save(path: Path, raw: RawGraphs) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     values = {field.name: getattr(raw, field.name) for field in fields(raw)}
     tensors = {name: value.contiguous() for name, value in values.items() if isinstance(value, Tensor)}
-    beside = path.with_suffix(f".{os.getpid()}.part")
-    save_file(tensors, beside, metadata={"repairs": json.dumps(raw.repairs)})
-    beside.replace(path)
+    with written_whole(path) as beside:
+        save_file(tensors, beside, metadata={"repairs": json.dumps(raw.repairs)})

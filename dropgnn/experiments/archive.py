@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from dropgnn.errors import DropGNNError, InvalidArgument
 from dropgnn.experiments.store import Store
 from dropgnn.experiments.studies import STUDIES
 from dropgnn.experiments.summary import Found
+from dropgnn.files import written_whole
 
 DIGITS = 6
 """That numbers are kept with."""
@@ -53,10 +53,8 @@ def save_archive(folder: Path, archive: Archive) -> bool:
     ]
     head = {"study": archive.study, "planned": archive.planned, "command": archive.command, "versions": archive.made_by}
     lines = ",\n".join(json.dumps(trial) for trial in trials)
-    folder.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(f".{os.getpid()}.part")
-    beside.write_text(f'{json.dumps(head)[:-1]}, "trials": [\n{lines}\n]}}\n', encoding="utf-8")
-    beside.replace(path)
+    with written_whole(path) as beside:
+        beside.write_text(f'{json.dumps(head)[:-1]}, "trials": [\n{lines}\n]}}\n', encoding="utf-8")
     return True
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import subprocess
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dropgnn.errors import DropGNNError
+from dropgnn.files import written_whole
 from dropgnn.training.cluster import spread_on_ray
 from dropgnn.training.parallel import Finished, Progress, spread
 
@@ -70,8 +70,6 @@ class Store:
 
     def put(self, trial: Any, result: dict[str, Any], *, seconds: float) -> None:
         """Keep a result. A reader sees the old state or the new one, never half a file, even if the power fails."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.path(trial)
         record = {
             "config": self.config(trial),
             "result": result,
@@ -80,12 +78,8 @@ class Store:
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "versions": versions(),
         }
-        beside = path.with_suffix(f".{os.getpid()}.part")
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(record, indent=1) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        with written_whole(self.path(trial)) as beside:
+            beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def _check(config: dict[str, Any], result: dict[str, Any]) -> str:

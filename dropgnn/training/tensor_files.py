@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from dropgnn.errors import DataProblem
+from dropgnn.files import written_whole
 
 FACTS, CHECK = "dropgnn", "check"
 
@@ -23,12 +23,8 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, 
     """Write a file. A reader sees the old one or the new one, never half of it."""
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(facts)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    save_file(kept, beside, metadata={FACTS: text, CHECK: _check(kept, text)})
-    with beside.open("rb") as written:
-        os.fsync(written.fileno())
-    beside.replace(path)
+    with written_whole(path) as beside:
+        save_file(kept, beside, metadata={FACTS: text, CHECK: _check(kept, text)})
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
