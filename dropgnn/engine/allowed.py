@@ -175,4 +175,4 @@ def _why_not_row_by_row(module: object) -> str | None:
 def has_hooks(module: torch.nn.Module) -> bool:
     """Whether someone wants to see, or change, what goes into a module or comes out of it."""
     names = MESSAGE_HOOKS if isinstance(module, MessagePassing) else MODULE_HOOKS
-    return any(getattr(module, name) for name in names)
+    return any(map(vars(module).get, names))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -68,7 +69,13 @@ def as_layered(encoder: torch.nn.Module) -> Layered | None:
     if isinstance(encoder, BasicGNN):
         # A subclass that overrides forward does something else between or behind the layers: take it whole.
         return LayeredBasicGNN(encoder) if type(encoder).forward is BasicGNN.forward else None
-    return encoder if isinstance(encoder, Layered) else None
+    return encoder if _has_layers(type(encoder)) else None  # type: ignore[return-value]
+
+
+@cache
+def _has_layers(kind: type) -> bool:
+    """Whether all of ``Layered`` is there; asking takes longer than running a small layer, so it is asked once."""
+    return issubclass(kind, Layered)
 
 
 def walk(layered: Layered, graph: Graph, silenced: Tensor | None) -> Tensor:
