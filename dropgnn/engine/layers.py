@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -69,7 +69,8 @@ def as_layered(encoder: torch.nn.Module) -> Layered | None:
     if isinstance(encoder, BasicGNN):
         # A subclass that overrides forward does something else between or behind the layers: take it whole.
         return LayeredBasicGNN(encoder) if type(encoder).forward is BasicGNN.forward else None
-    return encoder if _has_layers(type(encoder)) else None  # type: ignore[return-value]
+    kind: Any = type(encoder)
+    return cast(Layered, encoder) if _has_layers(kind) else None
 
 
 @cache
