@@ -10,7 +10,7 @@ from dropgnn.experiments.studies.ways import Ways, sheet_of, trials_of
 from dropgnn.experiments.summary import Found, Summary
 
 TITLE = "Aggregators"
-NOTE = "the first column is the paper's choice; every other one changes one of its two aggregators"
+NOTE = "The first column is the paper's choice; every other one changes one of its two aggregators"
 
 WAYS: Ways = {
     "mean over runs, sum over neighbours": {},

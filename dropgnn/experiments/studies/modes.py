@@ -10,7 +10,7 @@ from dropgnn.experiments.studies.ways import Ways, sheet_of, trials_of
 from dropgnn.experiments.summary import Found, Summary
 
 TITLE = "Ways to drop"
-NOTE = "in training only: ordinary regularisation, which leaves a GNN nothing to tell graphs apart by"
+NOTE = "In training only: ordinary regularisation, which leaves a GNN nothing to tell graphs apart by"
 
 WAYS: Ways = {
     "zero the input": {"mode": "zero"},

@@ -13,9 +13,9 @@ from dropgnn.experiments.summary import Cell, Found, Sheet, Summary
 
 TITLE = "DropGIN at its best"
 NOTE = (
-    "decay: the learning rate falls to zero along a cosine, so that batch norm's running statistics catch up with the weights; "
+    "Decay: the learning rate falls to zero along a cosine, so that batch norm's running statistics catch up with the weights; "
     "exact: tested with all dropouts of up to k nodes, weighted by their probabilities, instead of 50 random runs; "
-    "more: p = 3/(1 + m) instead of 1/m. In parentheses the paper's DropGIN"
+    "more: p = 3/(1 + m) instead of 1/m. Compared with the paper's DropGIN"
 )
 
 
