@@ -97,6 +97,9 @@ def table2(
     quick: Annotated[bool, typer.Option("--quick", help="Two folds and few epochs, for a first look.")] = False,
     folds: Annotated[int | None, typer.Option(min=1, max=10, help="Of the 10 folds only the first.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Epochs per training; else 350.")] = None,
+    pool: Annotated[
+        str, typer.Option(help="Over the nodes of a graph: sum, as the published code, or mean, as GIN's on IMDB.")
+    ] = "sum",
     preset: Preset = "paper",
     data: Annotated[Path | None, typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache.")] = None,
     jobs: Jobs = 2,
@@ -111,6 +114,7 @@ def table2(
     from dropgnn.experiments.graph_classification import PROTOCOLS, dataset_of
     from dropgnn.experiments.paper import DATASETS
     from dropgnn.experiments.studies.table2 import CONTESTANTS, MAIN, Extent, trials
+    from dropgnn.nn.heads import POOLS
     from dropgnn.training.presets import PRESETS
 
     PRESETS[preset]  # an unknown name is an error now
@@ -120,17 +124,19 @@ def table2(
     for one in chosen:
         if one not in DATASETS:
             raise InvalidArgument("datasets", f"must be among {', '.join(DATASETS)}", got=repr(one))
+    POOLS[pool]
     if data is not None:
         os.environ["DROPGNN_DATA"] = str(data.resolve())  # where the processes that train will look, too
     for one in chosen:
         dataset_of(one)  # what is missing or damaged is an error now
     extent = Extent(
         chosen, protocol, grid, tuple(CONTESTANTS) if rivals else MAIN, folds or (2 if quick else 10),
-        epochs or (20 if quick else 350), preset,
+        epochs or (20 if quick else 350), preset, pool,
     )  # fmt: skip
     options = {
         "datasets": ",".join(chosen) if datasets else None, "protocol": protocol if protocol != "gin" else None, "grid": grid,
-        "rivals": rivals, "quick": quick, "folds": folds, "epochs": epochs, "preset": preset if preset != "paper" else None,
+        "rivals": rivals, "quick": quick, "folds": folds, "epochs": epochs, "pool": pool if pool != "sum" else None,
+        "preset": preset if preset != "paper" else None,
     }  # fmt: skip
     _run("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results)
 
@@ -232,7 +238,7 @@ def _told(options: dict[str, Any]) -> tuple[list[str], list[str]]:
             continue
         values = value if isinstance(value, list) else [value]
         typed += [f"--{option}" if value is True else f"--{option} {one}" for one in values]
-        counted = option in ("seeds", "epochs", "folds", "limit")
+        counted = option in ("seeds", "epochs", "folds", "limit", "pool")
         named += [
             option if value is True else f"{one}-{option}" if counted else str(one).replace(",", "-") for one in values
         ]

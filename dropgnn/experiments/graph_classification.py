@@ -27,6 +27,7 @@ from dropgnn.nn.gin import GIN
 from dropgnn.nn.heads import LayerReadout, Pooled
 from dropgnn.nn.model import DropGNN
 from dropgnn.registry import Registry
+from dropgnn.runs.samplers import Bernoulli, Sampler
 from dropgnn.training.batches import PlannedBatches
 from dropgnn.training.loop import Augment, unchanged
 from dropgnn.training.minibatch import count_right, optimizer_of, random_batches, train_epoch
@@ -55,6 +56,12 @@ ENCODERS = Registry[Callable[[int, int], torch.nn.Module]](
 
 PROTOCOLS = ("gin", "nested")
 
+MORE = 4
+"""How many times the runs of training models with random runs are also tested with."""
+
+WATCHED_EVERY = 10
+"""Epochs between looks at the training part."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -70,6 +77,7 @@ class Trial:
         dropout: Of features, behind the readout of each layer.
         batch_size: Graphs per step.
         epochs, batches: Epochs, and random batches in each.
+        pool: Over the nodes of a graph; the published code adds them up, GIN's takes the mean on social networks.
         preset: How p, r and the auxiliary loss are chosen.
         seed: For weights, batches, runs and everything else.
     """
@@ -84,16 +92,29 @@ class Trial:
     batch_size: int = 32
     epochs: int = 350
     batches: int = 50
+    pool: str = "sum"
     preset: str = "paper"
     seed: int = 0
 
 
 class Result(TypedDict):
-    """``curve``: accuracy after every epoch on the graphs that it is selected by; ``test``: in protocol ``nested``, that on the
-    test graphs after the best of these epochs."""
+    """What a training leaves.
+
+    Args:
+        curve: Accuracy after every epoch on the graphs that it is selected by.
+        more_runs: The same with ``MORE`` times the runs, where they are random.
+        test: In protocol ``nested``, accuracy on the test graphs after the best of these epochs.
+        losses, trained: After every tenth epoch the loss, and the accuracy on the training part in evaluation mode.
+        data: How the dataset and its folds were made.
+        seconds: How long it all took.
+    """
 
     curve: list[float]
+    more_runs: list[float]
     test: float | None
+    losses: list[float]
+    trained: list[float]
+    data: list[str]
     seconds: float
 
 
@@ -110,35 +131,43 @@ def run(trial: Trial, on_epoch: Callable[[int, float], None] | None = None) -> R
     outer = dataset.folds[trial.fold]
     nested = trial.protocol == "nested"
     fold = split_off(outer.train, dataset.graphs.y, seed=trial.seed) if nested else outer
-    with seeded_weights(trial.seed):  # and whatever else draws from the global state: dropout of features
+    held_out = outer.test if nested else None
+    result = Result(curve=[], more_runs=[], test=None, losses=[], trained=[], data=list(dataset.notes), seconds=0.0)
+    # Every fold has weights of its own, and so has whatever else draws from the global state: dropout of features.
+    with seeded_weights(trial.seed, f"weights of fold {trial.fold}"):
         if trial.method == KERNEL:
-            curve, test = _run_kernel(dataset, fold, outer.test if nested else None)
+            _run_kernel(result, dataset, fold, held_out)
         else:
-            curve, test = _train(trial, dataset, fold, outer.test if nested else None, on_epoch)
-    return Result(curve=curve, test=test, seconds=time.perf_counter() - started)
+            _train(result, trial, dataset, fold, held_out, on_epoch)
+    result["seconds"] = time.perf_counter() - started
+    return result
 
 
-def _run_kernel(dataset: Dataset, fold: Fold, held_out: Tensor | None) -> tuple[list[float], float | None]:
+def _run_kernel(result: Result, dataset: Dataset, fold: Fold, held_out: Tensor | None) -> None:
     """Every choice of rounds and penalty takes the place of an epoch."""
-    curve = accuracies(dataset, fold.train.numpy(), fold.test.numpy())
-    if held_out is None:
-        return curve, None
-    return curve, accuracies(dataset, fold.train.numpy(), held_out.numpy())[best_epoch(curve)]
+    result["curve"] = accuracies(dataset, fold.train.numpy(), fold.test.numpy())
+    if held_out is not None:
+        result["test"] = accuracies(dataset, fold.train.numpy(), held_out.numpy())[best_epoch(result["curve"])]
 
 
 def _train(
+    result: Result,
     trial: Trial,
     dataset: Dataset,
     fold: Fold,
     held_out: Tensor | None,
     on_epoch: Callable[[int, float], None] | None,
-) -> tuple[list[float], float | None]:
+) -> None:
+    """Fill in the result, epoch by epoch."""
     preset, model = PRESETS[trial.preset], build(trial, dataset)
     augment = augmentation(trial)
-    generator, choices = stream(trial.seed, f"runs of fold {trial.fold}"), stream(trial.seed, f"fold {trial.fold}")
+    # What is only watched draws from a stream of its own, and so changes nothing.
+    generator, choices, watching = (
+        stream(trial.seed, f"{what}fold {trial.fold}") for what in ("runs of ", "", "watching ")
+    )
     ready = _Ready(model, dataset, augment)
+    more = _more_runs(model.sampler)
     optimizer, scheduler = optimizer_of(model)
-    curve: list[float] = []
     kept: dict[str, Tensor] = {}
     for epoch in range(1, trial.epochs + 1):
         chosen = random_batches(fold.train, batches=trial.batches, size=trial.batch_size, generator=choices)
@@ -151,15 +180,27 @@ def _train(
             augment=augment,
         )
         scheduler.step()
-        curve.append(count_right(model, ready.to_test(fold.test, generator)))
-        if held_out is not None and best_epoch(curve) == epoch - 1:
+        result["curve"].append(count_right(model, ready.to_test(fold.test, generator)))
+        if more is not None:
+            batches = [(batch, {"generator": watching}) for batch, _ in ready.to_test(fold.test, generator)]
+            result["more_runs"].append(count_right(model, batches, sampler=more))
+        if epoch % WATCHED_EVERY == 0:
+            result["losses"].append(loss)
+            result["trained"].append(count_right(model, ready.to_test(fold.train, watching)))
+        if held_out is not None and best_epoch(result["curve"]) == epoch - 1:
             kept = copy.deepcopy(model.state_dict())
         if on_epoch is not None:
             on_epoch(epoch, loss)
-    if held_out is None:
-        return curve, None
-    model.load_state_dict(kept)
-    return curve, count_right(model, ready.to_test(held_out, generator))
+    if held_out is not None:
+        model.load_state_dict(kept)
+        result["test"] = count_right(model, ready.to_test(held_out, generator))
+
+
+def _more_runs(sampler: Sampler) -> Sampler | None:
+    """The same dropouts more often, where they are random."""
+    if isinstance(sampler, Bernoulli) and isinstance(sampler.r, int):
+        return Bernoulli(sampler.p, MORE * sampler.r)
+    return None
 
 
 def augmentation(trial: Trial) -> Augment:
@@ -200,7 +241,7 @@ def build(trial: Trial, dataset: Dataset) -> DropGNN:
     graphs, preset = dataset.graphs, PRESETS[trial.preset]
     m = round(graphs.mean_nodes)
     encoder = ENCODERS[trial.method](graphs.x.size(1), trial.hidden)
-    head, auxiliary = (_head(encoder, dataset.num_classes, trial.dropout) for _ in range(2))
+    head, auxiliary = (_head(encoder, dataset.num_classes, trial) for _ in range(2))
     return DropGNN(
         encoder,
         DROPS[trial.drops](preset.p_real(m), m),
@@ -209,10 +250,11 @@ def build(trial: Trial, dataset: Dataset) -> DropGNN:
     )
 
 
-def _head(encoder: torch.nn.Module, classes: int, dropout: float) -> torch.nn.Module:
+def _head(encoder: torch.nn.Module, classes: int, trial: Trial) -> torch.nn.Module:
     """GIN reads out every layer by itself; other GNNs put their layers together first."""
     if isinstance(encoder, GIN):
-        return Pooled(LayerReadout(encoder.channels, classes, dropout=dropout))
+        return Pooled(LayerReadout(encoder.channels, classes, dropout=trial.dropout), pool=trial.pool)
     width = encoder.out_channels
     assert isinstance(width, int)
-    return Pooled(torch.nn.Sequential(torch.nn.Linear(width, classes), torch.nn.Dropout(dropout)))
+    linear = torch.nn.Linear(width, classes)
+    return Pooled(torch.nn.Sequential(linear, torch.nn.Dropout(trial.dropout)), pool=trial.pool)

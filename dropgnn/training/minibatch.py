@@ -12,6 +12,7 @@ from torch.optim.lr_scheduler import StepLR
 from torch_geometric.data import Data
 
 from dropgnn.nn.model import DropGNN
+from dropgnn.runs.samplers import Sampler
 from dropgnn.training.loop import Augment, inputs, unchanged
 
 LEARNING_RATE, HALVED_EVERY = 0.01, 50
@@ -54,12 +55,17 @@ def train_epoch(
 
 
 @torch.no_grad()
-def count_right(model: DropGNN, batches: Sequence[tuple[Data, dict[str, Any]]]) -> float:
-    """The share of graphs predicted right, in evaluation mode."""
+def count_right(
+    model: DropGNN, batches: Sequence[tuple[Data, dict[str, Any]]], *, sampler: Sampler | None = None
+) -> float:
+    """The share of graphs predicted right, in evaluation mode; with another sampler than the model's, if one is given."""
     model.eval()
+    usual = model.eval_sampler
+    model.eval_sampler = sampler or usual
     right = total = 0
     for batch, arguments in batches:
         prediction = model(*inputs(batch), **arguments).argmax(dim=1)
         right += int((prediction == batch.y).sum())
         total += batch.y.numel()
+    model.eval_sampler = usual
     return right / total

@@ -22,8 +22,8 @@ def stream(seed: int, purpose: str) -> torch.Generator:
 
 
 @contextmanager
-def seeded_weights(seed: int) -> Iterator[None]:
+def seeded_weights(seed: int, purpose: str = "weights") -> Iterator[None]:
     """Within this context modules initialise themselves from ``seed``; the global random state is left as it was."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(stream(seed, "weights").initial_seed())
+        torch.manual_seed(stream(seed, purpose).initial_seed())
         yield

@@ -29,7 +29,11 @@ def made_up_fold(trial: graph_classification.Trial) -> Found:
     """Better on higher folds and, up to a point, after more epochs."""
     curve = [0.5 + 0.01 * trial.fold + 0.1 * (epoch == 2) for epoch in range(5)]
     test = 0.75 if trial.protocol == "nested" else None
-    return Found(trial, graph_classification.Result(curve=curve, test=test, seconds=1.0), 2.0)
+    more = [value + 0.02 for value in curve]
+    result = graph_classification.Result(
+        curve=curve, more_runs=more, test=test, losses=[], trained=[], data=[], seconds=1.0
+    )
+    return Found(trial, result, 2.0)
 
 
 def archive_of(study: str, *, share: float = 1.0) -> Archive:
