@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 COMMAND = ("reproduce", "table1", "--task", "limits1", "--seeds", "1", "--epochs", "60")
-TRIALS = 8
+TRIALS = 6
 
 
 def arguments(folder: Path, *more: str) -> list[str]:
