@@ -33,7 +33,7 @@ def summarize(found: Sequence[Found]) -> Summary:
             TITLE,
             "dropout probability p",
             tuple(curves),
-            "marked: the choice by the mean number of nodes, p = 1/m in the paper",
+            "Marked: the choice by the mean number of nodes, p = 1/m in the paper",
             steps=True,
         )
     ]
