@@ -2,12 +2,12 @@
 
 Prints milliseconds per step of every stage; then, of the same step, the work proper: the compiled loops of planning and of the
 layers, and the matrix products of the layers, timed by themselves on rows of the same number. What is left is the calls between
-them. And two bounds. If every row cost the same in both engines and nothing else cost anything, ``shared`` could be faster than
-``batched`` by the first factor at most. But a step also has costs that do not depend on its rows, about those of a plain GNN:
-with these, and planning for free, the second factor is left.
+them. And two estimates. If every row cost the same in both engines and nothing else cost anything, ``shared`` would be faster
+than ``batched`` by the first factor. But a step also has costs that do not depend on its rows, about those of a plain GNN: with
+these, and planning for free, the second factor is left.
 
-With ``--threads 2`` the stages are those of both threads, one after the other, as torch shares them out: compare with one
-thread to see what the second one is good for.
+With ``--threads 2`` torch has both threads in every stage. The benchmark plans random runs on the second thread instead, so
+there the stages are not those of its steps.
 """
 
 from __future__ import annotations

@@ -92,16 +92,19 @@ def _grid(trial: Trial) -> Iterator[Trial]:
         yield replace(trial, hidden=hidden, dropout=dropout, batch_size=batch_size)
 
 
+def _means(curves: Iterable[Sequence[float]]) -> list[float]:
+    """Over several folds, epoch by epoch."""
+    return [mean(accuracies) for accuracies in zip(*curves, strict=True)]
+
+
 def _selected(choices: Sequence[Sequence[Found]], curve: str) -> list[float]:
     """For the best choice of hyper-parameters and epoch by the mean over test folds, the accuracy on each."""
-    tried = [_best([one.result[curve] for one in folds]) for folds in choices]
+    tried = []
+    for folds in choices:
+        curves = [one.result[curve] for one in folds]
+        epoch = best_epoch(_means(curves))
+        tried.append([values[epoch] for values in curves])
     return max(tried, key=lambda values: (len(values), mean(values)), default=[])
-
-
-def _best(curves: Sequence[Sequence[float]]) -> list[float]:
-    """Of several curves the values at the epoch whose mean is best."""
-    epoch = best_epoch([mean(accuracies) for accuracies in zip(*curves, strict=True)])
-    return [curve[epoch] for curve in curves]
 
 
 def _chosen_elsewhere(choices: Sequence[Sequence[Found]], curve: str) -> list[float]:
@@ -109,13 +112,11 @@ def _chosen_elsewhere(choices: Sequence[Sequence[Found]], curve: str) -> list[fl
     by_fold = [{one.trial.fold: one.result[curve] for one in folds} for folds in choices]
     values = []
     for fold in sorted(set[int]().union(*by_fold)):
-        best = (-1.0, 0.0)
-        for curves in by_fold:
-            others = [other for number, other in curves.items() if number != fold]
-            if fold in curves and others:
-                means = [mean(accuracies) for accuracies in zip(*others, strict=True)]
-                best = max(best, (max(means), curves[fold][best_epoch(means)]), key=lambda pair: pair[0])
-        values += [best[1]] * (best[0] >= 0)
+        known = [curves for curves in by_fold if fold in curves and len(curves) > 1]
+        tried = [(_means(curves[other] for other in curves if other != fold), curves[fold]) for curves in known]
+        if tried:
+            elsewhere, here = max(tried, key=lambda pair: max(pair[0]))
+            values.append(here[best_epoch(elsewhere)])
     return values
 
 
