@@ -75,15 +75,16 @@ class Trainer:
         """Forward, backward and optimiser step on every batch; drawing, planning or taking a part of a plan included."""
         torch.set_num_threads(self.torch_threads)
         if isinstance(self.model, DropGNN):
-            for batch, arguments in self._ready(self.model):
+            for batch, arguments in self.ready(self.model):
                 outcome = self.model(*inputs(batch), return_outcome=True, **arguments)
                 self._step(outcome.loss(batch.y, self.criterion))
         else:
             for batch in self.batches:
                 self._step(self.criterion(self.model(*inputs(batch)), batch.y))
 
-    def _ready(self, model: DropGNN) -> Iterable[tuple[Data, dict[str, Any]]]:
-        if self.keeps_plan:
+    def ready(self, model: DropGNN, *, planned: bool = False) -> Iterable[tuple[Data, dict[str, Any]]]:
+        """Batches and the plans for them, where these are not left to the model; with ``planned``, in any case."""
+        if self.keeps_plan or (planned and not self.plans_ahead):
             return ((batch, {"plan": self.plan(number)}) for number, batch in enumerate(self.batches))
         return ahead(model, self.batches) if self.plans_ahead else ((batch, {}) for batch in self.batches)
 

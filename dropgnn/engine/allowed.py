@@ -90,17 +90,8 @@ def _why_not_layer(layer: Layer, *, with_features: bool) -> str | None:
 
 def _why_not_beside(encoder: torch.nn.Module, layers: Sequence[Layer], entry: torch.nn.Module | None) -> str | None:
     """Modules outside of all layers can only run in ``combine``, on states: statistics and chance would be those of states."""
-    known = {
-        id(child)
-        for layer in layers
-        for top in (layer.message, *layer.behind)
-        if isinstance(top, torch.nn.Module)
-        for child in inside(top)
-    }
-    known |= {id(child) for child in (inside(entry) if entry is not None else ())}
-    for child in inside(encoder):
-        if id(child) in known:
-            continue
+    known = {id(entry)} | {id(part) for layer in layers for part in (layer.message, *layer.behind)}
+    for child in inside(encoder, without=known):
         if isinstance(child, _BatchNorm) and (child.training or child.running_mean is None):
             return f"{type(child).__name__} behind the last layer takes batch statistics"
         if isinstance(child, torch.nn.Dropout) and child.training and child.p > 0:

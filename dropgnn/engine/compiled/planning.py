@@ -117,9 +117,12 @@ def label_layer(
     state_own, state_degree = np.empty(most, np.int32), np.empty(most, np.int32)
     edge_ptr = np.zeros(most + 1, np.int32)
     edge_from, edge_at = np.empty(4096, np.int32), np.empty(4096, np.int32)
-    now, word = base.copy(), np.empty(num_nodes, np.uint64)  # the labels in the copy at hand, and a word for each
+    usual, edge_word = np.empty(num_nodes, np.uint64), np.empty(in_colour.size, np.uint64)
     for here in range(num_nodes):
-        word[here] = mix(base[here])
+        usual[here] = mix(base[here])
+    for edge in range(in_colour.size):
+        edge_word[edge] = mix(in_colour[edge])
+    now, word = base.copy(), usual.copy()  # the labels in the copy at hand, and a word for each
     coloured = in_colour.size > 0
     gone = np.full(num_items, -2, np.int32)
     for copy in range(-1, ptr.size - 1):  # copy -1 is the undropped graph
@@ -141,7 +144,7 @@ def label_layer(
                     continue
                 if coloured:
                     degree += 1 - (in_colour[edge] & 1)
-                    heard += combine(word[in_node[edge]], mix(in_colour[edge]))
+                    heard += combine(word[in_node[edge]], edge_word[edge])
                 else:
                     degree += 1
                     heard += word[in_node[edge]]
@@ -169,7 +172,7 @@ def label_layer(
                 next_label[pair] = state
         if copy >= 0:
             for pair in range(ptr[copy], ptr[copy + 1]):
-                now[node[pair]], word[node[pair]] = base[node[pair]], mix(base[node[pair]])
+                now[node[pair]], word[node[pair]] = base[node[pair]], usual[node[pair]]
     return (
         next_base, next_label, state_own[:count].copy(), state_degree[:count].copy(),
         edge_ptr[: count + 1].copy(), edge_from[:edges].copy(), edge_at[:edges].copy(),
