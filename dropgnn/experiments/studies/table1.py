@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dropgnn.experiments.beyond_wl import BOTH, METHODS, TASKS, Trial
 from dropgnn.experiments.paper import TABLE1
@@ -20,15 +20,17 @@ def trials(scale: Scale) -> list[Trial]:
 
 def summarize(found: Sequence[Found]) -> Summary:
     """Test and training accuracy."""
-    return [_sheet(found, "test"), _sheet(found, "train")]
+    return [accuracies(found, part, TITLE, COLUMNS) for part in ("test", "train")]
 
 
-def _sheet(found: Sequence[Found], part: str) -> Sheet:
+def accuracies(found: Sequence[Found], part: str, title: str, columns: Mapping[str, str], note: str = "") -> Sheet:
+    """Accuracies of methods on the ``"test"`` or ``"train"`` set of every task, beside the paper's."""
+
     def cell(task: str, method: str) -> Cell:
         chosen = (one.result[part] for one in found if (one.trial.task, one.trial.method) == (task, method))
         printed = TABLE1[task].get(method)
         return Cell(tuple(chosen), None if printed is None else printed[part], full=FULL.seeds)
 
-    rows = tuple((title, tuple(cell(task, method) for method in COLUMNS)) for task, title in TASKS.items())
-    name = {"test": "test", "train": "training"}[part]
-    return Sheet(f"{TITLE}, {name} accuracy", tuple(COLUMNS.values()), rows)
+    rows = tuple((name, tuple(cell(task, method) for method in columns)) for task, name in TASKS.items())
+    kind = {"test": "test", "train": "training"}[part]
+    return Sheet(f"{title}, {kind} accuracy", tuple(columns.values()), rows, note)
