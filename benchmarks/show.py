@@ -67,7 +67,7 @@ def _memory(megabytes: dict[str, dict[str, float]]) -> Table:
 def _table(title: str, *headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", caption_justify="left")
     for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+        table.add_column(heading, justify="right" if number else "left", no_wrap=number > 0)  # narrow: names give way
     return table
 
 
