@@ -13,6 +13,7 @@ from dropgnn import Graph
 from dropgnn.data.qm9.build import build_qm9
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.qm9.source import PackFiles, installed_files
+from dropgnn.graph import offsets
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -34,6 +35,23 @@ def awkward_batch(*, features: int = 3, edge_dim: int | None = None, seed: int =
     if edge_dim is not None:
         attr = torch.randn(edge_index.size(1), edge_dim, generator=generator(seed + 1), dtype=torch.float64)
     return Graph.of(x, edge_index, attr, batch, num_graphs=4)
+
+
+def random_batch(seed: int, *, edge_dim: int | None = None) -> Graph:
+    """Two random graphs of two to four nodes: directed and undirected edges, loops, repeated edges and isolated nodes as they
+    come. Nodes and edges have one of two features each, so that many look alike."""
+    chance = generator(seed)
+    sizes = torch.randint(2, 5, (2,), generator=chance)
+    edges = []
+    for size, start in zip(sizes.tolist(), offsets(sizes).tolist(), strict=True):
+        there = start + torch.randint(size, (2, size + 1), generator=chance)
+        edges += [there, there[:, ::2].flip(0)]  # every other edge in both directions
+    edge_index, attr = torch.cat(edges, dim=1), None
+    kinds = torch.randn(2, 3 + (edge_dim or 0), generator=chance, dtype=torch.float64)
+    if edge_dim is not None:
+        attr = kinds[torch.randint(2, (edge_index.size(1),), generator=chance), 3:]
+    x = kinds[torch.randint(2, (int(sizes.sum()),), generator=chance), :3]
+    return Graph.of(x, edge_index, attr, torch.repeat_interleave(sizes), num_graphs=2)
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,7 @@ from torch_geometric.nn import (
     GINConv,
     GINEConv,
     GraphConv,
+    JumpingKnowledge,
     LayerNorm,
     MessagePassing,
     NNConv,
@@ -21,6 +22,7 @@ from torch_geometric.nn import (
 )
 from torch_geometric.nn import Linear as PyGLinear
 from torch_geometric.nn.models import MLP
+from torch_geometric.utils._trim_to_layer import TrimToLayer
 
 from dropgnn.engine.layers import Layer, as_layered
 from dropgnn.engine.modules import inside
@@ -35,6 +37,10 @@ ROW_BY_ROW = (
     PyGLinear, PyGBatchNorm, MLP, torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.ELU, torch.nn.GELU, torch.nn.SiLU, torch.nn.Tanh,
     torch.nn.Sigmoid, torch.nn.GRUCell,
 )  # fmt: skip
+
+COMBINES = (JumpingKnowledge, torch.nn.LSTM, TrimToLayer)
+"""What PyG's GNNs have behind their layers: the rows of a node put together, by an LSTM or not; and what trims sampled
+neighbourhoods, which have no place in a call of ours."""
 
 HEARS_FEATURES = (GINEConv, GATConv, NNConv)
 """Layers whose use of edge features is the one we know."""
@@ -91,11 +97,12 @@ def _why_not_layer(layer: Layer, *, with_features: bool) -> str | None:
 def _why_not_beside(encoder: torch.nn.Module, layers: Sequence[Layer], entry: torch.nn.Module | None) -> str | None:
     """Modules outside of all layers can only run in ``combine``, on states: statistics and chance would be those of states."""
     known = {id(entry)} | {id(part) for layer in layers for part in (layer.message, *layer.behind)}
-    for child in inside(encoder, without=known):
+    _, *beside = inside(encoder, without=known)
+    for child in beside:
         if isinstance(child, _BatchNorm) and (child.training or child.running_mean is None):
             return f"{type(child).__name__} behind the last layer takes batch statistics"
-        if isinstance(child, torch.nn.Dropout) and child.training and child.p > 0:
-            return "features are dropped at random inside the encoder while training"
+        if type(child) not in COMBINES and (reason := _why_not_alone(child)) is not None:
+            return reason
     return None
 
 
@@ -145,21 +152,25 @@ def _why_not_row_by_row(module: object) -> str | None:
             if known
             else f"the function {getattr(module, '__name__', module)!r} is not known to treat rows one by one"
         )
-    for child in inside(module):
-        name = type(child).__name__
-        if isinstance(child, torch.nn.Dropout):
-            if child.training and child.p > 0:
-                return "features are dropped at random inside the encoder while training"
-        elif isinstance(child, LayerNorm):
-            if child.mode != "node":
-                return f"{name} in mode {child.mode!r} looks at a whole graph"
-        elif isinstance(child, MLP):
-            if child.training and any(child.dropout):
-                return "features are dropped at random inside the encoder while training"
-        elif isinstance(child, PyGBatchNorm) and child.training and child.allow_single_element:
-            return f"{name}(allow_single_element=True) counts rows"
-        elif type(child) not in ROW_BY_ROW:
-            return f"{name} is not a module known to treat rows one by one"
+    return next((reason for reason in map(_why_not_alone, inside(module)) if reason is not None), None)
+
+
+def _why_not_alone(module: torch.nn.Module) -> str | None:
+    """The same for a module without what is inside it."""
+    name = type(module).__name__
+    if isinstance(module, torch.nn.Dropout):
+        if module.training and module.p > 0:
+            return "features are dropped at random inside the encoder while training"
+    elif isinstance(module, LayerNorm):
+        if module.mode != "node":
+            return f"{name} in mode {module.mode!r} looks at a whole graph"
+    elif isinstance(module, MLP):
+        if module.training and any(module.dropout):
+            return "features are dropped at random inside the encoder while training"
+    elif isinstance(module, PyGBatchNorm) and module.training and module.allow_single_element:
+        return f"{name}(allow_single_element=True) counts rows"
+    elif type(module) not in ROW_BY_ROW:
+        return f"{name} is not a module known to treat rows one by one"
     return None
 
 

@@ -61,7 +61,8 @@ class Store:
                 raise ValueError("it belongs to another trial")
             if found["check"] != _check(found["config"], found["result"]):
                 raise ValueError("it was changed after it was written")
-            float(found["seconds"])
+            if float(found["seconds"]) < 0 or not isinstance(found["versions"]["dropgnn"], str):
+                raise ValueError("its duration or versions are damaged")
         except (ValueError, KeyError, TypeError):
             with suppress(FileNotFoundError):  # someone else was faster
                 path.replace(path.with_suffix(".broken"))

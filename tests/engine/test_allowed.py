@@ -85,6 +85,10 @@ REFUSED: dict[str, tuple[Callable[[], torch.nn.Module], str]] = {
         lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.Dropout(0.5)),
         "features are dropped at random",
     ),
+    "norm of graphs behind": (
+        lambda: Own(pyg.GraphConv(3, 3), behind=pyg.GraphNorm(3)),
+        "GraphNorm is not a module known to treat rows one by one",
+    ),
     "norm before": (
         lambda: Own(pyg.GraphConv(3, 3), entry=torch.nn.BatchNorm1d(3)),
         "before the first layer takes batch statistics",
