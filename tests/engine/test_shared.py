@@ -13,16 +13,17 @@ import torch_geometric.nn as pyg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dropgnn import GIN, Bernoulli, DropGNN, Exhaustive, Graph, Unsupported
+from dropgnn import GIN, Bernoulli, DropGNN, Exhaustive, Graph, Stratified, Unsupported
 from dropgnn.data.regular import draw_cubic
 from dropgnn.data.synthetic import task
-from dropgnn.engine import compiled
+from dropgnn.engine import ENGINES, compiled
 from dropgnn.engine.compiled import planning
 from dropgnn.engine.compiled.tensors import on_tensors
 from dropgnn.engine.planning import SharedPlan, make_plan
 from dropgnn.errors import NotShared
 from dropgnn.nn import LayerReadout, Pooled
 from dropgnn.runs.modes import MODES
+from dropgnn.runs.samplers import Sampler
 from dropgnn.testing import assert_engines_agree
 from dropgnn.theory.wl import Palette, refine
 from dropgnn.training.ahead import ahead
@@ -190,17 +191,14 @@ def test_feature_dropout_is_shared_in_evaluation() -> None:
     assert_engines_agree(model, awkward_batch(), generator=generator(), engines=("reference", "shared"))
 
 
-def test_sharing_does_not_change_the_draw() -> None:
-    graph = awkward_batch()
-    drawn = []
-    for engine in ("batched", "shared"):
-        model = DropGNN(GIN(3, 4, 2), Bernoulli(0.3, r=3), engine=engine).double()
-        drawn.append(
-            model(
-                graph.x, graph.edge_index, batch=graph.batch, generator=generator(7), return_outcome=True
-            ).runs.as_sets()
-        )
-    assert drawn[0] == drawn[1]
+@pytest.mark.parametrize("sampler", [Bernoulli(0.3, r=3), Stratified(0.3, r=3)], ids=repr)
+def test_sharing_does_not_change_the_draw(sampler: Sampler) -> None:
+    graph, drawn = awkward_batch(), []
+    for engine in ENGINES:
+        model = DropGNN(GIN(3, 4, 2), sampler, engine=engine).double()
+        given = (graph.x, graph.edge_index, None, graph.batch)
+        drawn.append(model(*given, generator=generator(7), return_outcome=True).runs.as_sets())
+    assert drawn[0] == drawn[1] == drawn[2]
 
 
 def test_chunks_of_shared_runs() -> None:
