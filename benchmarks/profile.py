@@ -46,11 +46,10 @@ def profile(trainer: Trainer, *, repeats: int) -> tuple[dict[str, float], float]
         spent[stage] += time.perf_counter() - started
         return result
 
+    planning = "waiting for a plan" if trainer.plans_ahead else "plan"
+
     def train() -> None:
-        ready, planning = (
-            iter(trainer.ready(model, planned=True)),
-            "waiting for a plan" if trainer.plans_ahead else "plan",
-        )
+        ready = iter(trainer.ready(model, planned=True))
         while (item := timed(planning, next, ready, None)) is not None:
             batch, arguments = item
             outcome = timed("forward", model, *inputs(batch), return_outcome=True, **arguments)
