@@ -13,7 +13,7 @@ from threading import Lock
 import torch
 from torch import Tensor
 
-from dropgnn.engine.incidence import pointers, shares_of
+from dropgnn.engine.incidence import dropped_items, pointers, shares_of
 from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import Level, Pairs, SharedPlan
 from dropgnn.errors import InvalidArgument, Unsupported
@@ -42,8 +42,6 @@ class Parts:
             raise Unsupported(
                 "a plan kept for a dataset has no gradients of x and edge_attr; plan each batch by itself"
             )
-        if any(level.silent for level in plan.levels):
-            raise Unsupported("a plan kept for a dataset cannot zero rows between layers; plan each batch by itself")
         self.plan = plan
         self.node_ptr = _ends(graph.nodes_per_graph)
         self.copy_ptr = _ends(plan.runs.copies_per_graph)
@@ -52,8 +50,10 @@ class Parts:
         self._edges_per_graph = torch.bincount(of_edge, minlength=graph.num_graphs)
         self._loops = loops_for(graph.x)
         self._numbers = [
-            torch.full((level.num_states,), -1, dtype=torch.int32, device=graph.x.device) for level in plan.levels
+            torch.full((level.num_rows,), -1, dtype=torch.int32, device=graph.x.device) for level in plan.levels
         ]
+        drop_ptr, _ = dropped_items(plan.runs)
+        self._computed = [_computed(level, drop_ptr) for level in plan.levels]
         self._busy = Lock()  # the numbers are written on
 
     def take(self, graphs: Sequence[int] | Tensor) -> SharedPlan:
@@ -75,9 +75,9 @@ class Parts:
     def _levels(self, chosen: Tensor, graph: Graph, runs: Runs) -> tuple[list[Level], Tensor]:
         """The levels of a batch, and the states of the dataset that are its states before the first layer."""
         shares, levels, taken = shares_of(graph, runs), [], []
+        drop_ptr, _ = dropped_items(runs)
         below = self._numbers[0]
-        for level, numbers in zip(self.plan.levels, self._numbers, strict=True):
-            pairs = level.pairs
+        for level, pairs, numbers in zip(self.plan.levels, self._computed, self._numbers, strict=True):
             used, base, ptr, node, label = self._loops.cut_pairs(
                 chosen, self.node_ptr, self.copy_ptr, pairs.base, pairs.ptr, pairs.node, pairs.label, numbers
             )
@@ -87,8 +87,11 @@ class Parts:
             )
             given = (runs.weight, runs.graph, graph.batch, *shares)
             weight, count, share, rest = self._loops.weigh(base, ptr, node, label, *given, used.numel())
-            pairs = Pairs(base, ptr, node, label, share, rest)
-            levels.append(Level(pairs, own, degree, edge_ptr, sender, edge, weight, count, silent=False))
+            cut, silenced = Pairs(base, ptr, node, label, share, rest), None
+            if level.silent and runs.dropped.numel():
+                dropped, numbers[level.num_states] = cut.of_dropped(drop_ptr), used.numel()
+                silenced, cut = label[dropped], cut.labelled(dropped, numbers[level.num_states])
+            levels.append(Level(cut, own, degree, edge_ptr, sender, edge, weight, count, silenced))
             below = numbers
         for used, numbers in zip(taken, self._numbers, strict=True):
             numbers[used] = -1
@@ -124,6 +127,12 @@ class Parts:
                 weight=shares.weight[position],
             )
         return Runs(runs.items, runs.items_per_graph[chosen], owner, runs.weight[copy], dropped, shares)
+
+
+def _computed(level: Level, drop_ptr: Tensor) -> Pairs:
+    """The pairs in the states they were computed in, before any were zeroed."""
+    pairs = level.pairs
+    return pairs if level.silenced is None else pairs.labelled(pairs.of_dropped(drop_ptr), level.silenced)
 
 
 def _ends(sizes: Tensor) -> Tensor:

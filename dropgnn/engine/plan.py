@@ -12,14 +12,14 @@ After layer l the row of node v in copy c depends only on what was dropped withi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from dropgnn.graph import Graph
+from dropgnn.graph import Graph, enumerate_blocks
 from dropgnn.runs.modes import Mode
 from dropgnn.runs.runs import Runs
 
@@ -52,6 +52,14 @@ class Pairs:
         """The copy each pair is in, ``[P]``."""
         return torch.repeat_interleave(self.ptr.diff())
 
+    def of_dropped(self, drop_ptr: Tensor) -> Tensor:
+        """The pairs of dropped nodes, which come first in every copy, where zeroing is what makes pairs notice."""
+        return enumerate_blocks(self.ptr[:-1], drop_ptr.diff())[0]
+
+    def labelled(self, position: Tensor, label: Tensor) -> Pairs:
+        """The same pairs, those at ``position`` in other states."""
+        return replace(self, label=self.label.index_put((position,), label))
+
 
 @dataclass(frozen=True, eq=False)
 class Level:
@@ -60,9 +68,10 @@ class Level:
     Shapes:
         own, degree ``[S]``: for each state its own state below and its degree, itself included;
         edge_ptr ``[S + 1]``, sender, edge ``[K]``: the states below that it hears, and by which edge of the graph;
-        weight, count ``[S]``: how much its pairs count together, and how many they are.
+        weight, count ``[S]``: how much its pairs count together, and how many they are;
+        silenced ``[D]``: where nodes are zeroed after the layer, the state each was computed in before; else ``None``.
 
-    With ``silent`` there is one more state, number S: the row of zeros that dropped nodes have after the layer.
+    Where nodes are zeroed there is one more state, number S: the row of zeros that they have then.
     """
 
     pairs: Pairs
@@ -73,7 +82,7 @@ class Level:
     edge: Tensor
     weight: Tensor
     count: Tensor
-    silent: bool
+    silenced: Tensor | None = None
 
     @property
     def num_states(self) -> int:
@@ -83,6 +92,11 @@ class Level:
     def rows(self) -> int:
         """How many rows the states stand for."""
         return int(self.count.sum())
+
+    @property
+    def silent(self) -> bool:
+        """Whether dropped nodes are zeroed after the layer."""
+        return self.silenced is not None
 
     @property
     def num_rows(self) -> int:

@@ -60,7 +60,8 @@ class _Refine:
         self.sizes = graph.nodes_per_graph[runs.graph]
         self.shares = shares_of(graph, runs)
         self.cuts = isinstance(mode, (RemoveNodes, DropEdges, ReceiveOnly))
-        self.removes, self.silences = isinstance(mode, RemoveNodes), isinstance(mode, ZeroLayers)
+        self.removes = isinstance(mode, RemoveNodes)
+        self.silences = isinstance(mode, ZeroLayers) and self.dropped.numel() > 0
 
     def __call__(self, below: Pairs) -> Level:
         """The states one layer later."""
@@ -75,7 +76,7 @@ class _Refine:
         """The states before the first layer: ``number`` colours."""
         none, states = pairs.node[:0], torch.arange(number, dtype=torch.int32, device=pairs.node.device)
         pairs, weight, count = self._weighed(pairs.base, pairs.ptr, pairs.node, pairs.label, number)
-        return Level(pairs, states, states * 0, states.new_zeros(number + 1), none, none, weight, count, silent=False)
+        return Level(pairs, states, states * 0, states.new_zeros(number + 1), none, none, weight, count)
 
     def _level(self, below: Pairs, hearers: tuple[Tensor, Tensor], *, own_only: bool) -> Level:
         edges = self.edges
@@ -87,10 +88,11 @@ class _Refine:
             edges.in_ptr, edges.in_node, edges.in_colour, edges.in_item, self.cuts, self.removes, own_only, edges.num_items,
         )  # fmt: skip
         pairs, weight, count = self._weighed(base, ptr, node, label, own.numel())
-        silent = self.silences and not own_only
-        if silent:  # computed like any other row, since batch norm counts it; then replaced by the row of zeros
-            label[_first_of_each(ptr, self.ptr.diff())] = own.numel()
-        return Level(pairs, own, degree, edge_ptr, sender, edges.in_edge[position], weight, count, silent)
+        silenced = None
+        if self.silences and not own_only:  # computed like any other row, since batch norm counts it
+            dropped = pairs.of_dropped(self.ptr)
+            silenced, pairs = label[dropped], pairs.labelled(dropped, own.new_tensor(own.numel()))
+        return Level(pairs, own, degree, edge_ptr, sender, edges.in_edge[position], weight, count, silenced)
 
     def _weighed(
         self, base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, states: int
@@ -121,9 +123,3 @@ def _before_the_first_layer(
     if isinstance(mode, RemoveNodes):
         return Pairs(colour, ptr, dropped, torch.full_like(dropped, ABSENT), nothing, nothing), source
     return Pairs(colour, torch.zeros_like(ptr), dropped[:0], dropped[:0], nothing, nothing), source
-
-
-def _first_of_each(ptr: Tensor, many: Tensor) -> Tensor:
-    """The first ``many[c]`` positions of each block ``ptr[c] : ptr[c + 1]``."""
-    ends = many.cumsum(0)
-    return torch.repeat_interleave(ptr[:-1] - (ends - many), many) + torch.arange(int(many.sum()), device=ptr.device)

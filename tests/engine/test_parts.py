@@ -45,7 +45,7 @@ def graphs(*, edge_attr: bool) -> list[Data]:
 
 
 @pytest.mark.parametrize("chosen", [[0, 1, 2], [7, 2, 5, 6], [3], [4, 4, 1], list(range(8))], ids=str)
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "zero-layers"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_the_part_of_a_batch_computes_what_the_batch_does(
@@ -68,7 +68,7 @@ def test_the_part_of_a_batch_computes_what_the_batch_does(
         torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "zero-layers"])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_part_has_as_few_states_as_the_batch_by_itself(mode: str) -> None:
     data = graphs(edge_attr=False)
     model = DropGNN(GIN(3, 4, 3), Exhaustive(0.2, k=2), mode).double()
@@ -80,6 +80,15 @@ def test_a_part_has_as_few_states_as_the_batch_by_itself(mode: str) -> None:
     for a, b in zip(taken.levels, alone.levels, strict=True):
         assert a.rows == b.rows
         torch.testing.assert_close(a.weight.sort().values, b.weight.sort().values)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("aggregator", ["mean", "max"])
+def test_a_batch_in_which_nothing_is_dropped(aggregator: str, mode: str) -> None:
+    data = [Data(x=torch.ones(size, 3), edge_index=torch.arange(size).repeat(2, 1)) for size in (0, 2, 3)]
+    model = DropGNN(GIN(3, 4, 2), Exhaustive(0.2, k=1), mode, aggregator=aggregator).eval()
+    parts = Parts(model.plan(*inputs(Batch.from_data_list(data))))
+    assert model(*inputs(Batch.from_data_list(data[:1])), plan=parts.take([0])).shape == (0, 4 * 2 + 3)
 
 
 @pytest.mark.parametrize("cut", [compiled, vectorised], ids=["compiled", "vectorised"])
@@ -102,9 +111,6 @@ def test_both_ways_of_cutting(cut: ModuleType) -> None:
 def test_what_cannot_be_kept_is_refused() -> None:
     data = graphs(edge_attr=False)
     batch = Batch.from_data_list(data)
-    silent = DropGNN(GIN(3, 4, 2), Exhaustive(0.2, k=1), "zero-layers").double()
-    with pytest.raises(Unsupported, match="cannot zero rows between layers; plan each batch by itself"):
-        Parts(silent.plan(*inputs(batch)))
     model = DropGNN(GIN(3, 4, 2), Exhaustive(0.2, k=1)).double()
     parts = Parts(model.plan(*inputs(batch)))
     with pytest.raises(ValueError, match=r"'graphs' must name graphs of the dataset, 0 to 7 \(got \[8\]\)"):

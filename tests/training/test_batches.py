@@ -11,6 +11,7 @@ import torch
 from dropgnn import GIN, Bernoulli, DropGNN, Exhaustive
 from dropgnn.data.synthetic import task
 from dropgnn.nn import LayerReadout, Pooled
+from dropgnn.runs.modes import MODES
 from dropgnn.runs.samplers import Sampler
 from dropgnn.training.batches import PlannedBatches
 from dropgnn.training.loop import inputs
@@ -46,11 +47,12 @@ def test_three_steps(sampler: Sampler, mode: str) -> None:
     assert len(set(losses[:3])) == 3
 
 
-def test_runs_that_are_not_random_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_runs_that_are_not_random_are_planned_once(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = list(task("four_cycles", 0).graphs)[:10]
     for graph in graphs:
         graph.edge_attr = None
-    model, plans = DropGNN(GIN(1, 4, 2), Exhaustive(0.1, k=1)), []
+    model, plans = DropGNN(GIN(1, 4, 2), Exhaustive(0.1, k=1), mode), []
     honest = DropGNN.plan
 
     def counted(self: DropGNN, *arguments: Any, **named: Any) -> Any:
