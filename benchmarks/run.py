@@ -12,7 +12,9 @@ import json
 import multiprocessing
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,9 +26,10 @@ from rich.progress import track
 from benchmarks.epochs import every_dataset, measure_epochs
 from benchmarks.graphs import cubic
 from benchmarks.show import plot, show
-from benchmarks.trainer import CONTESTANTS, Trainer
+from benchmarks.trainer import Trainer
 from benchmarks.workloads import Workload, workloads
 from dropgnn.data.synthetic import SYNTHETIC, task
+from dropgnn.experiments.store import versions
 from dropgnn.nn import GIN, DropGNN
 from dropgnn.runs.samplers import Exhaustive
 
@@ -37,8 +40,8 @@ SIZES = (1_000, 10_000, 100_000)
 
 def measure(workload: Workload, *, repeats: int, threads: int) -> dict[str, Any]:
     """Milliseconds per training step, the median over repeats, contestants alternating."""
-    trainers = {name: Trainer(workload, name, threads=threads) for name in CONTESTANTS}
-    times: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
+    trainers = {name: Trainer(workload, name, threads=threads) for name in workload.contestants}
+    times: dict[str, list[float]] = {name: [] for name in workload.contestants}
     for trainer in trainers.values():
         trainer.train()  # warm up
     gc.collect()
@@ -53,7 +56,7 @@ def measure(workload: Workload, *, repeats: int, threads: int) -> dict[str, Any]
         "workload": workload.name,
         "threads": threads,
         "milliseconds": step,
-        "batched / shared": step["batched"] / step["shared"],
+        "batched / shared": step["batched"] / step["shared"] if "batched" in step else None,
         "shared / plain": step["shared"] / step["plain"],
         "goal": workload.goal,
     }
@@ -63,7 +66,7 @@ def measure_memory(workload: Workload) -> dict[str, float]:
     """Peak megabytes of every contestant, each in a process of its own."""
     context = multiprocessing.get_context("spawn")
     found = {}
-    for name in CONTESTANTS:
+    for name in workload.contestants:
         with context.Pool(1) as pool:
             found[name] = float(pool.apply(_peak, (workload.name, name)))
     return found
@@ -89,18 +92,26 @@ def _status(field: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
-def measure_growth(*, repeats: int) -> list[dict[str, float]]:
-    """Exhaustive 1-dropouts of one random 3-regular multigraph, scope neighborhood, two layers: time per node as it grows."""
+def measure_growth(*, repeats: int) -> list[dict[str, Any]]:
+    """Exhaustive 1-dropouts of one random 3-regular multigraph, scope neighborhood, two layers: time per node as it grows.
+
+    Nodes that look alike have few states; nodes that all look different are the other extreme.
+    """
     rows = []
-    for nodes in SIZES:
+    for features, nodes in product(("alike", "different"), SIZES):
         data = cubic(nodes)
+        x = data.x if features == "alike" else torch.rand(nodes, 1, generator=torch.Generator().manual_seed(0))
         model = DropGNN(GIN(1, 16, 2), Exhaustive(0.1, k=1, scope="neighborhood", hops=2), engine="shared")
+        optimizer = torch.optim.Adam(model.parameters(), fused=True)
         times = []
         for _ in range(repeats + 1):
             started = time.perf_counter()
-            model(data.x, data.edge_index).sum().backward()
+            optimizer.zero_grad()
+            model(x, data.edge_index).sum().backward()
+            optimizer.step()
             times.append(time.perf_counter() - started)
-        rows.append({"nodes": nodes, "microseconds per node": 1e6 * median(times[1:]) / nodes})
+        microseconds = 1e6 * median(times[1:]) / nodes
+        rows.append({"features": features, "nodes": nodes, "microseconds per node": microseconds})
     return rows
 
 
@@ -135,10 +146,12 @@ def main() -> None:
         workload for workload in workloads(data_folder()) if options.only is None or options.only in workload.name
     ]
     if options.only is not None:
-        show({"steps": _steps(chosen, options.repeats, console)}, console)
+        show({"steps": list(_steps(chosen, options.repeats, console))}, console)
         return
+    if data_folder() is None:
+        console.print("DROPGNN_DATA is not set: workloads on real data are left out, and nothing is written")
     parts: dict[str, Callable[[], Any]] = {
-        "steps": lambda: _steps(chosen, options.repeats, console),
+        "steps": lambda: list(_steps(chosen, options.repeats, console)),
         "epochs": lambda: [
             measure_epochs(name, data_folder(), repeats=options.repeats)
             for name in track(every_dataset(data_folder()), "epochs", console=console)
@@ -147,21 +160,21 @@ def main() -> None:
         "growth": lambda: measure_growth(repeats=5),
         "tasks": lambda: measure_tasks(seeds=10),
     }
-    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if options.part is not None else {}
-    results = {"versions": {"torch": torch.__version__}} | {
-        name: work() if options.part in (None, name) else kept.get(name, []) for name, work in parts.items()
-    }
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    for name in parts if options.part is None else (options.part,):
+        results[name] = parts[name]()
+        results.setdefault("measured", {})[name] = {"on": datetime.now(UTC).date().isoformat()} | versions()
+        if data_folder() is not None:
+            RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     show(results, console)
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    plot(results).savefig(FOLDER / "results.svg", metadata={"Date": None})
+    if data_folder() is not None:
+        plot(results).savefig(FOLDER / "results.svg", metadata={"Date": None})
 
 
-def _steps(chosen: list[Workload], repeats: int, console: Console) -> list[dict[str, Any]]:
+def _steps(chosen: list[Workload], repeats: int, console: Console) -> Iterator[dict[str, Any]]:
     jobs = [(workload, threads) for threads in (1, 2) for workload in chosen]
-    return [
-        measure(workload, repeats=min(repeats, 3) if workload.steps == 1 else repeats, threads=threads)
-        for workload, threads in track(jobs, "steps", console=console)
-    ]
+    for workload, threads in track(jobs, "steps", console=console):
+        yield measure(workload, repeats=min(repeats, 3) if workload.steps == 1 else repeats, threads=threads)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.trainer import CONTESTANTS
+from benchmarks.workloads import CONTESTANTS
 
 COLOURS = {"plain": "#9aa5b1", "batched": "#2b6ca3", "shared": "#c8502d"}
 
@@ -23,7 +23,9 @@ def show(results: dict[str, Any], console: Console) -> None:
     if "megabytes" in results:
         console.print(_memory(results["megabytes"]))
     for row in results.get("growth", ()):
-        console.print(f"3-regular, {row['nodes']:>7,} nodes: {row['microseconds per node']:.1f} microseconds per node")
+        console.print(
+            f"3-regular, {row['nodes']:>7,} {row['features']} nodes: {row['microseconds per node']:.1f} microseconds per node"
+        )
     for name, seconds in results.get("tasks", {}).items():
         console.print(f"task {name}: {seconds:.2f} s at most")
 
@@ -32,13 +34,19 @@ def _steps(rows: list[dict[str, Any]], threads: int) -> Table:
     table = _table(f"Milliseconds per training step, threads: {threads}", "workload", *CONTESTANTS, "gain", "price")
     table.caption = "gain: batched / shared (at least); price: shared / plain (at most)"
     for row in rows:
-        step, (least, most) = row["milliseconds"], row["goal"]
+        step, (least, most) = row["milliseconds"], row["goal"] or (None, None)
         gained, paid = row["batched / shared"], row["shared / plain"]
-        numbers = [f"{step[name]:.1f}" if step[name] < 1000 else f"{step[name]:,.0f}" for name in CONTESTANTS]
         table.add_row(
-            row["workload"], *numbers, _marked(gained, least, gained >= least), _marked(paid, most, paid <= most)
+            row["workload"],
+            *(_milliseconds(step.get(name)) for name in CONTESTANTS),
+            "" if gained is None else _marked(gained, least, least is None or gained >= least),
+            _marked(paid, most, most is None or paid <= most),
         )
     return table
+
+
+def _milliseconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}" if value < 1000 else f"{value:,.0f}"
 
 
 def _epochs(rows: list[dict[str, Any]]) -> Table:
@@ -52,15 +60,16 @@ def _epochs(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _marked(value: float, goal: float, good: bool) -> str:
-    text = f"{value:.1f} ({goal:g})"
+def _marked(value: float, goal: float | None, good: bool) -> str:
+    text = f"{value:.1f}" if goal is None else f"{value:.1f} ({goal:g})"
     return text if good else f"[red]{text}[/]"
 
 
 def _memory(megabytes: dict[str, dict[str, float]]) -> Table:
     table = _table("Peak memory of training steps, MB", "workload", *CONTESTANTS, "shared/batched")
     for name, peak in megabytes.items():
-        table.add_row(name, *[f"{peak[each]:.0f}" for each in CONTESTANTS], f"{peak['shared'] / peak['batched']:.2f}")
+        share = f"{peak['shared'] / peak['batched']:.2f}" if "batched" in peak else ""
+        table.add_row(name, *[f"{peak[each]:.0f}" if each in peak else "" for each in CONTESTANTS], share)
     return table
 
 
@@ -77,8 +86,9 @@ def plot(results: dict[str, Any]) -> Figure:
     figure = Figure(figsize=(11, 0.55 * len(rows) + 1.6))
     bars, growth = figure.subplots(1, 2, width_ratios=(2.4, 1))
     for offset, name in enumerate(CONTESTANTS):
-        values = [row["milliseconds"][name] / row["milliseconds"]["plain"] for row in rows]
-        places = [place + 0.27 * (offset - 1) for place in range(len(rows))]
+        there = [place for place, row in enumerate(rows) if name in row["milliseconds"]]
+        values = [rows[place]["milliseconds"][name] / rows[place]["milliseconds"]["plain"] for place in there]
+        places = [place + 0.27 * (offset - 1) for place in there]
         bars.barh(places, values, 0.25, color=COLOURS[name], label=name)
         for place, value in zip(places, values, strict=True):
             bars.text(value, place, f" {value:.1f}", va="center", fontsize=8, color=COLOURS[name])
@@ -87,8 +97,11 @@ def plot(results: dict[str, Any]) -> Figure:
     bars.set_xscale("log")
     bars.set_xlabel("time of a training step, in steps of the plain GNN (one run)")
     bars.legend(frameon=False, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 1.07))
-    sizes = [row["nodes"] for row in results["growth"]]
-    growth.plot(sizes, [row["microseconds per node"] for row in results["growth"]], "o-", color=COLOURS["shared"])
+    for features, style in (("alike", "o-"), ("different", "s--")):
+        curve = [row for row in results["growth"] if row["features"] == features]
+        times = [row["microseconds per node"] for row in curve]
+        growth.plot([row["nodes"] for row in curve], times, style, color=COLOURS["shared"], label=f"nodes {features}")
+    growth.legend(frameon=False)
     growth.set_xscale("log")
     growth.set_ylim(bottom=0)
     growth.set_xlabel("nodes of a 3-regular graph")

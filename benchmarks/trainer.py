@@ -14,11 +14,9 @@ from benchmarks.workloads import Workload
 from dropgnn.engine.parts import Parts
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.nn import DropGNN, Encoder
-from dropgnn.training.ahead import ahead
+from dropgnn.training.ahead import ahead, one_ahead
 from dropgnn.training.loop import inputs
 from dropgnn.training.seeds import seeded_weights
-
-CONTESTANTS = ("plain", "batched", "shared")
 
 
 class Plain(torch.nn.Module):
@@ -62,7 +60,7 @@ class Trainer:
                 )  # fmt: skip
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.001, fused=True)
         self.keeps_plan = contestant == "shared" and workload.exhaustive
-        self.plans_ahead = contestant == "shared" and workload.plans_ahead and threads > 1 and not self.keeps_plan
+        self.plans_ahead = contestant == "shared" and workload.plans_ahead and threads > 1
         self.torch_threads = threads - 1 if self.plans_ahead else threads
 
     @cached_property
@@ -85,7 +83,8 @@ class Trainer:
     def ready(self, model: DropGNN, *, planned: bool = False) -> Iterable[tuple[Data, dict[str, Any]]]:
         """Batches and the plans for them, where these are not left to the model; with ``planned``, in any case."""
         if self.keeps_plan or (planned and not self.plans_ahead):
-            return ((batch, {"plan": self.plan(number)}) for number, batch in enumerate(self.batches))
+            numbers, each = range(len(self.batches)), one_ahead if self.plans_ahead else map
+            return each(lambda number: (self.batches[number], {"plan": self.plan(number)}), numbers)
         return ahead(model, self.batches) if self.plans_ahead else ((batch, {}) for batch in self.batches)
 
     def plan(self, number: int) -> SharedPlan:

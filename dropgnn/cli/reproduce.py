@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -178,11 +178,19 @@ def table3(
     molecules = load_qm9()  # made now, if need be, and not by the processes that train
     if limit is not None and limit > len(molecules):
         raise InvalidArgument("limit", f"must be at most the number of molecules, {len(molecules):,}", got=limit)
+    from functools import partial
+
+    from dropgnn.experiments.property_regression import run
+
+    work.mkdir(parents=True, exist_ok=True)
+    training = (
+        run if cluster is not None else partial(run, unfinished=work.resolve())
+    )  # machines may not share a folder
     options = {
         "models": models, "targets": targets, "limit": limit, "epochs": epochs, "seeds": seeds, "quick": quick,
         "preset": preset if preset != "paper" else None,
     }  # fmt: skip
-    _run("table3", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results)
+    _run("table3", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, training=training)
 
 
 def _run(
@@ -194,6 +202,7 @@ def _run(
     cluster: str | None,
     work: Path,
     results: Path,
+    training: Callable[..., Mapping[str, Any]] | None = None,
 ) -> None:
     """Run what is missing, write the study's file and print its tables. Options that are ``None`` were not given."""
     from dropgnn.errors import InvalidArgument
@@ -210,7 +219,7 @@ def _run(
     interrupted: typer.Exit | None = None
     try:
         run_with_bar(
-            chosen.experiment.run,
+            training or chosen.experiment.run,
             trials,
             store,
             jobs=jobs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,11 +57,17 @@ def qm9(
     chosen = tuple(TARGETS) if targets == ["all"] else tuple(targets or ["gap"])
     every = Settings(model, drops, chosen, limit, epochs, batch_size, preset, chemistry, seed)
     models = [every] if together else [replace(every, targets=(target,)) for target in chosen]
-    files = [new_file(_file(settings, out, alone=len(models) == 1)) for settings in models]
+    files = [_file(settings, out, alone=len(models) == 1) for settings in models]
     with joined() as ranks:
+        there = ranks.from_first(lambda: list(map(_is_there, files, models)))
         molecules = ranks.one_per_machine_first(lambda: load_qm9(data))
-        for settings, file in zip(models, files, strict=True):
-            _train(settings, molecules, ranks, file)
+        for settings, file, trained in zip(models, files, there, strict=True):
+            if not trained:
+                _train(settings, molecules, ranks, file)
+            elif ranks.first:
+                Console().print(
+                    f"{settings.title} for {', '.join(settings.targets)} is trained: {file}", highlight=False
+                )
 
 
 def _file(settings: Settings, out: Path | None, *, alone: bool) -> Path:
@@ -73,6 +80,19 @@ def _file(settings: Settings, out: Path | None, *, alone: bool) -> Path:
         if name not in ("model", "drops", "targets") and value != usual[name]:
             special.append(f"{value}-{name}")
     return Path("-".join(["qm9", targets, settings.model, settings.drops, *special]) + ".safetensors")
+
+
+def _is_there(file: Path, settings: Settings) -> bool:
+    """Whether the file has this very model, from a run that was killed later on, say; nothing else may be in its place."""
+    from dropgnn.errors import DataProblem
+    from dropgnn.molecules.trained import TrainedModel
+
+    if file.is_file():
+        with suppress(DataProblem):
+            if TrainedModel.load(file).settings == settings:
+                return True
+    new_file(file)
+    return False
 
 
 def _train(settings: Settings, molecules: Arrays, ranks: Ranks, out: Path) -> None:

@@ -34,11 +34,11 @@ CONVOLUTIONS = (GINConv, GINEConv, GraphConv, SAGEConv, GCNConv, GATConv, NNConv
 AGGREGATIONS = ("add", "sum", "mean", "max")
 ROW_BY_ROW = (
     torch.nn.Identity, torch.nn.Linear, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.LayerNorm, WeightedBatchNorm,
-    PyGLinear, PyGBatchNorm, MLP, torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.ELU, torch.nn.GELU, torch.nn.SiLU, torch.nn.Tanh,
-    torch.nn.Sigmoid, torch.nn.GRUCell,
+    PyGLinear, PyGBatchNorm, MLP, LayerNorm, torch.nn.Dropout, torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.ELU, torch.nn.GELU,
+    torch.nn.SiLU, torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.GRUCell,
 )  # fmt: skip
 
-COMBINES = (JumpingKnowledge, torch.nn.LSTM, TrimToLayer)
+COMBINES = (JumpingKnowledge, TrimToLayer)
 """What PyG's GNNs have behind their layers: the rows of a node put together, by an LSTM or not; and what trims sampled
 neighbourhoods, which have no place in a call of ours."""
 
@@ -97,11 +97,12 @@ def _why_not_layer(layer: Layer, *, with_features: bool) -> str | None:
 def _why_not_beside(encoder: torch.nn.Module, layers: Sequence[Layer], entry: torch.nn.Module | None) -> str | None:
     """Modules outside of all layers can only run in ``combine``, on states: statistics and chance would be those of states."""
     known = {id(entry)} | {id(part) for layer in layers for part in (layer.message, *layer.behind)}
+    known |= {id(part) for child in inside(encoder) if type(child) in COMBINES for part in inside(child)}
     _, *beside = inside(encoder, without=known)
     for child in beside:
         if isinstance(child, _BatchNorm) and (child.training or child.running_mean is None):
             return f"{type(child).__name__} behind the last layer takes batch statistics"
-        if type(child) not in COMBINES and (reason := _why_not_alone(child)) is not None:
+        if (reason := _why_not_alone(child)) is not None:
             return reason
     return None
 
@@ -146,31 +147,33 @@ def _why_not_edge_network(network: torch.nn.Module) -> str | None:
 
 def _why_not_row_by_row(module: object) -> str | None:
     if not isinstance(module, torch.nn.Module):
-        known = module in FUNCTIONS
-        return (
-            None
-            if known
-            else f"the function {getattr(module, '__name__', module)!r} is not known to treat rows one by one"
-        )
+        return _why_not_function(module)
     return next((reason for reason in map(_why_not_alone, inside(module)) if reason is not None), None)
+
+
+def _why_not_function(function: object) -> str | None:
+    if function in FUNCTIONS:
+        return None
+    return f"the function {getattr(function, '__name__', function)!r} is not known to treat rows one by one"
 
 
 def _why_not_alone(module: torch.nn.Module) -> str | None:
     """The same for a module without what is inside it."""
     name = type(module).__name__
-    if isinstance(module, torch.nn.Dropout):
-        if module.training and module.p > 0:
-            return "features are dropped at random inside the encoder while training"
-    elif isinstance(module, LayerNorm):
-        if module.mode != "node":
-            return f"{name} in mode {module.mode!r} looks at a whole graph"
-    elif isinstance(module, MLP):
-        if module.training and any(module.dropout):
-            return "features are dropped at random inside the encoder while training"
-    elif isinstance(module, PyGBatchNorm) and module.training and module.allow_single_element:
-        return f"{name}(allow_single_element=True) counts rows"
-    elif type(module) not in ROW_BY_ROW:
+    if type(module) not in ROW_BY_ROW:  # what is derived from them may do anything
         return f"{name} is not a module known to treat rows one by one"
+    if has_hooks(module):
+        return f"{name} has hooks, which want to see every copy"
+    if isinstance(module, LayerNorm) and module.mode != "node":
+        return f"{name} in mode {module.mode!r} looks at a whole graph"
+    if isinstance(module, MLP) and not isinstance(module.act, torch.nn.Module | None):
+        return _why_not_function(module.act)
+    if not module.training:
+        return None
+    if (isinstance(module, torch.nn.Dropout) and module.p > 0) or (isinstance(module, MLP) and any(module.dropout)):
+        return "features are dropped at random inside the encoder while training"
+    if isinstance(module, PyGBatchNorm) and module.allow_single_element:
+        return f"{name}(allow_single_element=True) counts rows"
     return None
 
 

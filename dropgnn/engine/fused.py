@@ -21,7 +21,6 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch_geometric.nn import GINConv, GINEConv
 
-from dropgnn.engine.allowed import has_hooks
 from dropgnn.engine.compiled import edge_features, norm, products
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.edge_features import can_hear_features, kinds_of, map_features
@@ -136,8 +135,6 @@ def _halves(layer: Layer, x: Tensor) -> tuple[_Half, _Half] | None:
 
 def _is_special(module: torch.nn.Module) -> bool:
     """Whether calling the module does more, or less, than a training step of its plain form."""
-    if has_hooks(module):
-        return True
     if isinstance(module, WeightedBatchNorm):
         plain = module.training and module.relu and module.affine and module.bias is not None
         return not plain or module.group is not None

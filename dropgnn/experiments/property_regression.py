@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TypedDict
 
 from dropgnn.data.qm9.dataset import QM9
+from dropgnn.experiments.store import Store
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings
 from dropgnn.molecules.trained import TrainedModel
@@ -47,13 +48,15 @@ def molecules() -> QM9:
     return QM9.load()
 
 
-def run(trial: Trial, on_epoch: Callable[[int, float], None] | None = None) -> Result:
-    """Train, and test once."""
-    started = time.perf_counter()
+def run(
+    trial: Trial, on_epoch: Callable[[int, float], None] | None = None, *, unfinished: Path | None = None
+) -> Result:
+    """Train, and test once. ``unfinished``: a folder in which trials that are killed leave how far they were, to go on."""
     settings = Settings(
         trial.model, trial.drops, (trial.target,), trial.limit, trial.epochs, preset=trial.preset, seed=trial.seed
     )
-    fit = Fit(settings, molecules())
+    checkpoint = None if unfinished is None else Store(unfinished, EXPERIMENT).unfinished(trial)
+    fit = Fit(settings, molecules(), checkpoint=checkpoint)
 
     def tell(done: int) -> None:
         epoch, step = divmod(done, fit.steps)
@@ -67,5 +70,5 @@ def run(trial: Trial, on_epoch: Callable[[int, float], None] | None = None) -> R
         test=trained.test[0],
         best_epoch=trained.best_epoch,
         curve=[list(pair) for pair in fit.position.curve],
-        seconds=time.perf_counter() - started,
+        seconds=fit.seconds,
     )

@@ -45,6 +45,10 @@ class Store:
         name = hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
         return self.folder / f"{self.experiment}-{name}.json"
 
+    def unfinished(self, trial: Any) -> Path:
+        """A file for what a trial needs to go on; it is removed when there is a result."""
+        return self.path(trial).with_suffix(".checkpoint")
+
     def get(self, trial: Any) -> dict[str, Any] | None:
         """The result of a trial, or ``None`` where there is none yet."""
         record = self.record(trial)
@@ -81,6 +85,7 @@ class Store:
         }
         with written_whole(self.path(trial)) as beside:
             beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        self.unfinished(trial).unlink(missing_ok=True)
 
 
 def _check(config: dict[str, Any], result: dict[str, Any]) -> str:

@@ -107,6 +107,7 @@ class Fit:
             self.model = build(settings, self.m).to(ranks.device)
         self.best = self._weights()
         self.position = Position()
+        self._earlier, self._began = 0.0, time.monotonic()
         self._optimizer = torch.optim.Adam(self.model.parameters(), lr=LEARNING_RATE, fused=True)
         self._scheduler = ReduceLROnPlateau(self._optimizer, factor=FACTOR, patience=PATIENCE, min_lr=FLOOR)
         found = ranks.from_first(lambda: load_tensors(checkpoint) if checkpoint and checkpoint.exists() else None)
@@ -121,6 +122,11 @@ class Fit:
         """Steps in an epoch. A last batch too small to go round all ranks is left out."""
         whole, left = divmod(self.split.train.numel(), self.batch_size)
         return whole + (left >= self.ranks.world)
+
+    @property
+    def seconds(self) -> float:
+        """How long this has taken, over all runs of it."""
+        return self._earlier + time.monotonic() - self._began
 
     @property
     def done(self) -> bool:
@@ -215,6 +221,7 @@ class Fit:
             "position": asdict(self.position),
             "learning_rate": self._optimizer.param_groups[0]["lr"],
             "plateau": [self._scheduler.best, self._scheduler.num_bad_epochs],
+            "seconds": self.seconds,
         }
         save_tensors(self.checkpoint, tensors, facts)
 
@@ -243,6 +250,7 @@ class Fit:
         self.position.curve = tuple((loss, error) for loss, error in self.position.curve)
         self._optimizer.param_groups[0]["lr"] = facts["learning_rate"]
         self._scheduler.best, self._scheduler.num_bad_epochs = facts["plateau"]
+        self._earlier = facts["seconds"]
 
 
 def _as_json(settings: Settings) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch_geometric.data import Data
@@ -12,6 +12,9 @@ from torch_geometric.data import Data
 from dropgnn.graph import Graph
 from dropgnn.nn.model import DropGNN
 from dropgnn.training.loop import inputs
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 def ahead(
@@ -35,18 +38,27 @@ def ahead(
     # What is drawn must not depend on whether the model happens to be evaluated while the thread is at work.
     plans, sampler = model.can_plan, model.current_sampler
 
-    def work(batch: Data) -> dict[str, Any]:
+    def work(batch: Data) -> tuple[Data, dict[str, Any]]:
         x, edge_index, edge_attr, of_node, number = inputs(batch)
         graph = Graph.of(x, edge_index, edge_attr, of_node, number)
         runs = sampler(graph, items=model.mode.items, generator=model.generator if generator is None else generator)
-        return {"plan": model.plan_runs(graph, runs)} if plans else {"runs": runs}
+        return batch, {"plan": model.plan_runs(graph, runs)} if plans else {"runs": runs}
 
+    yield from one_ahead(work, batches)
+
+
+def one_ahead(work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """What ``work`` makes of every item, in order; a second thread is one item ahead of whoever asks.
+
+    >>> list(one_ahead(len, ["ab", "c"]))
+    [2, 1]
+    """
     with ThreadPoolExecutor(1) as pool:
-        waiting: tuple[Data, Future[dict[str, Any]]] | None = None
-        for batch in batches:
-            coming = (batch, pool.submit(work, batch))
+        waiting: Future[T] | None = None
+        for item in items:
+            coming = pool.submit(work, item)
             if waiting is not None:
-                yield waiting[0], waiting[1].result()
+                yield waiting.result()
             waiting = coming
         if waiting is not None:
-            yield waiting[0], waiting[1].result()
+            yield waiting.result()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from dropgnn.data.collection import Collection
 from dropgnn.engine.parts import Parts
 from dropgnn.errors import Unsupported
 from dropgnn.nn.model import DropGNN
-from dropgnn.training.ahead import ahead
+from dropgnn.training.ahead import ahead, one_ahead
 from dropgnn.training.loop import inputs
 
 
@@ -21,12 +22,12 @@ class PlannedBatches:
     """Batches of one dataset and the arguments with which the model takes their plans.
 
     Random runs are drawn and planned one batch ahead. Runs that are not random are planned once, for all graphs, and every
-    batch takes its part.
+    batch takes its part, also one ahead.
 
     Args:
         model: Its encoder, mode and sampler are what is planned for; in training mode the sampler for training.
         graphs: The dataset; batches of a :class:`~dropgnn.data.collection.Collection` are made faster than those of a list.
-        ahead: Whether a second thread draws and plans random runs; else the model does when it comes to the batch.
+        ahead: Whether a second thread does that; else it is done when it comes to the batch.
 
     >>> from dropgnn import GIN, Exhaustive
     >>> from dropgnn.data.synthetic import task
@@ -60,14 +61,15 @@ class PlannedBatches:
                 f"these batches were planned for {self.sampler!r}, and the model now draws from "
                 f"{self.model.current_sampler!r}; make others for that"
             )
-        if self._parts is None and self.ahead:
+        if self._parts is not None:
+            yield from (one_ahead if self.ahead else map)(partial(self._with_part, self._parts), choices)
+        elif self.ahead:
             yield from ahead(self.model, map(self._batch, choices), generator=generator)
-            return
-        for chosen in choices:
-            yield (
-                self._batch(chosen),
-                {"generator": generator} if self._parts is None else {"plan": self._parts.take(chosen)},
-            )
+        else:
+            yield from ((self._batch(chosen), {"generator": generator}) for chosen in choices)
+
+    def _with_part(self, parts: Parts, chosen: Sequence[int] | Tensor) -> tuple[Data, dict[str, Any]]:
+        return self._batch(chosen), {"plan": parts.take(chosen)}
 
     def _batch(self, chosen: Sequence[int] | Tensor) -> Data:
         if isinstance(self.graphs, Collection):

@@ -42,10 +42,10 @@ class OwnGNN(torch.nn.Module):
 class GraphConvs(Encoder):
     """Two layers that PyG has no BasicGNN for."""
 
-    def __init__(self) -> None:
+    def __init__(self, aggr: str = "add") -> None:
         super().__init__()
         self.in_channels, self.out_channels = 3, 4
-        self.convs = torch.nn.ModuleList([pyg.GraphConv(3, 4), pyg.GraphConv(4, 4)])
+        self.convs = torch.nn.ModuleList([pyg.GraphConv(3, 4, aggr), pyg.GraphConv(4, 4, aggr)])
 
     def layers(self) -> list[Layer]:
         return [self._layer(conv) for conv in self.convs]
@@ -98,6 +98,8 @@ COMBINATIONS = [
     for mode in MODES
     if (encoder, mode) != ("own", "zero-layers")  # refused: see tests/nn/test_refusals.py
 ]
+SHARED = [(encoder, mode) for encoder, mode in COMBINATIONS if encoder not in ("pyg-pna", "own")]
+"""What the engine ``shared`` does not refuse."""
 
 
 @pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
@@ -125,6 +127,42 @@ def test_with_heads_and_auxiliary_head(aggregator: str, mode: str, sampler: str,
     assert_engines_agree(model, awkward_batch(), generator=generator(2), inputs=False)
 
 
+@pytest.mark.parametrize("level", ["node", "graph"])
+@pytest.mark.parametrize(("encoder", "mode"), SHARED)
+def test_every_encoder_below_heads(encoder: str, mode: str, level: str) -> None:
+    model, graph = build(encoder, mode, "bernoulli")
+    width = model(graph.x, graph.edge_index, graph.edge_attr, graph.batch, generator=generator()).size(1)
+    heads = [torch.nn.Linear(width, 2).double() for _ in range(2)]
+    head, auxiliary = heads if level == "node" else [Pooled(head) for head in heads]
+    model = DropGNN(model.encoder, SAMPLERS["bernoulli"], mode, head=head, auxiliary=auxiliary)
+    assert_engines_agree(model, graph, generator=generator(3), inputs=False)
+
+
+OPTIONS: dict[str, Callable[[], torch.nn.Module]] = {
+    "learned eps": lambda: pyg.GIN(3, 4, 2, train_eps=True),
+    "gine, max": lambda: GINE(3, 4, 2, edge_dim=2, aggr="max"),
+    "gcn, not normalised": lambda: pyg.GCN(3, 4, 2, normalize=False),
+    "gat, no loops": lambda: pyg.GAT(3, 4, 2, add_self_loops=False),
+    "gat, mean of heads": lambda: pyg.GAT(3, 4, 2, heads=2, concat=False, v2=False),
+    "sage, max": lambda: pyg.GraphSAGE(3, 4, 2, aggr="max", project=True),
+    "sage, normalised rows": lambda: pyg.GraphSAGE(3, 4, 2, normalize=True, root_weight=False),
+    "jumping knowledge by LSTM": lambda: pyg.GCN(3, 4, 2, jk="lstm"),
+    "graph-conv, max": lambda: GraphConvs(aggr="max"),
+    "graph-conv, mean": lambda: GraphConvs(aggr="mean"),
+}
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["train", "eval"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("options", OPTIONS)
+def test_options_of_layers(options: str, mode: str, training: bool) -> None:
+    torch.manual_seed(0)
+    model = DropGNN(OPTIONS[options](), SAMPLERS["bernoulli"], mode, engine="shared").double().train(training)
+    # Maxima: where two nodes look alike, rounding decides whose gradient it is.
+    graph = awkward_batch(edge_dim=2 if options.startswith("gine") else None, alike="max" not in options)
+    assert_engines_agree(model, graph, generator=generator(4), inputs=False, engines=("reference", "shared"))
+
+
 class _ForgetsOneDrop(ZeroInputs):
     """A mode that is wrong, but only where the graph is large: `reference` and `batched` must notice each other."""
 
@@ -140,32 +178,28 @@ def test_the_comparison_can_fail() -> None:
         assert_engines_agree(model, graph, generator=generator(1))
 
 
-NOT_SHARED = ("pyg-pna", "own")
-"""Encoders that the engine ``shared`` refuses."""
-
-
 @pytest.mark.parametrize("sampler", SAMPLERS)
-@pytest.mark.parametrize(("encoder", "mode"), [pair for pair in COMBINATIONS if pair[0] not in NOT_SHARED])
+@pytest.mark.parametrize(("encoder", "mode"), SHARED)
 def test_several_steps_on_random_graphs(encoder: str, mode: str, sampler: str) -> None:
-    """Weights and running statistics after several steps of training, and predictions afterwards."""
+    """Outputs and gradients of several steps of training, weights and running statistics after them, and predictions."""
     seed = zlib.crc32(f"{encoder} {mode} {sampler}".encode())
     models = [build(encoder, mode, sampler, engine=engine)[0] for engine in ("reference", "shared")]
-    predictions = []
+    found: list[list[Tensor]] = []
     for model in models:
         # Not Adam: a bias in front of a batch norm has gradient zero, and Adam would scale its rounding up to a step.
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-        chance = generator(seed)
+        chance, seen = generator(seed), []
         for step in range(3):
             graph = random_batch(seed + step, edge_dim=edge_dim_of(encoder))
             optimizer.zero_grad()
-            model(
-                graph.x, graph.edge_index, graph.edge_attr, graph.batch, 2, generator=chance
-            ).square().mean().backward()
+            out = model(graph.x, graph.edge_index, graph.edge_attr, graph.batch, 2, generator=chance)
+            out.square().mean().backward()
+            seen += [out, *(weight.grad.clone() for weight in model.parameters() if weight.grad is not None)]
             optimizer.step()
-        predictions.append(
-            model.eval()(graph.x, graph.edge_index, graph.edge_attr, graph.batch, 2, generator=chance).detach()
-        )
-    torch.testing.assert_close(predictions[1], predictions[0], rtol=1e-8, atol=1e-8)
+        model.eval()
+        found.append([*seen, model(graph.x, graph.edge_index, graph.edge_attr, graph.batch, 2, generator=chance)])
+    for a, b in zip(*found, strict=True):
+        torch.testing.assert_close(b, a, rtol=1e-8, atol=1e-8)
     for (name, a), b in zip(models[0].state_dict().items(), models[1].state_dict().values(), strict=True):
         torch.testing.assert_close(b, a, rtol=1e-8, atol=1e-8, msg=name)
         if name.endswith("num_batches_tracked"):

@@ -69,6 +69,29 @@ def propagating() -> torch.nn.Module:
     return gin
 
 
+def watched(encoder: torch.nn.Module, kind: type[torch.nn.Module]) -> torch.nn.Module:
+    """Someone adds noise to what a module inside says."""
+    module = next(module for module in encoder.modules() if isinstance(module, kind))
+    module.register_forward_hook(lambda module, given, out: out + torch.rand_like(out))
+    return encoder
+
+
+class Noisy(pyg.MLP):
+    def forward(self, x: Tensor, *given: Any, **named: Any) -> Tensor:
+        return super().forward(x, *given, **named) + torch.rand(1)
+
+
+class Centred(pyg.LayerNorm):
+    def forward(self, x: Tensor, *given: Any) -> Tensor:
+        return x - x.mean(dim=0)
+
+
+def last_mlp(mlp: torch.nn.Module) -> torch.nn.Module:
+    gin = pyg.GIN(3, 4, 1)
+    gin.convs[0].nn = mlp
+    return gin
+
+
 REFUSED: dict[str, tuple[Callable[[], torch.nn.Module], str]] = {
     "no loops": (lambda: pyg.GCN(3, 4, 2, add_self_loops=False), "normalises without loops"),
     "mean of GCN": (lambda: pyg.GCN(3, 4, 2, aggr="mean"), "GCNConv aggregates by 'mean'"),
@@ -99,6 +122,17 @@ REFUSED: dict[str, tuple[Callable[[], torch.nn.Module], str]] = {
     ),
     "hook": (hooked, "GCNConv has hooks"),
     "propagate hook": (propagating, "GINConv has hooks"),
+    "hook on a linear map": (lambda: watched(GIN(3, 4, 2), torch.nn.Linear), "Linear has hooks"),
+    "hook on a norm": (lambda: watched(pyg.GCN(3, 4, 2, norm="layer_norm"), pyg.LayerNorm), "LayerNorm has hooks"),
+    "function inside an MLP": (
+        lambda: last_mlp(pyg.MLP([3, 4, 4], act=lambda x: torch.dropout(x, 0.5, True), norm=None)),
+        "not known to treat rows one by one",
+    ),
+    "an MLP of one's own": (lambda: last_mlp(Noisy([3, 4, 4], norm=None)), "Noisy is not a module known"),
+    "a norm of one's own": (lambda: last_mlp(torch.nn.Sequential(torch.nn.Linear(3, 4), Centred(4, mode="node"))), "Centred is"),
+    "LSTM over nodes": (
+        lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.LSTM(3, 3)), "LSTM is not a module known to treat rows one by one",
+    ),
     "function": (lambda: pyg.GCN(3, 4, 2, act=lambda x: torch.dropout(x, 0.5, True)), "not known to treat rows one by one"),
     "loops filled": (lambda: pyg.GAT(3, 4, 2, edge_dim=2, fill_value="add"), "fills the features of loops"),
     "network": (lambda: Own(pyg.NNConv(3, 3, lambda a: a @ torch.ones(2, 9), aggr="add"), edge_dim=2), "the function"),

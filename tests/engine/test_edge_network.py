@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from dropgnn.nn import MPNN, Encoder, OneGNN, Pooled, Set2SetReadout
 from dropgnn.runs.samplers import Sampler
 from dropgnn.testing import assert_engines_agree
 from tests.conftest import generator
+
+Asked = Callable[[DropGNN, Graph], list[int]]
 
 
 def molecule(atoms: int, seed: int) -> Graph:
@@ -34,24 +37,45 @@ def mpnn(**arguments: Any) -> MPNN:
     return MPNN(3, 4, 3, edge_dim=3, edge_hidden=5, **arguments).double()
 
 
-def asked(model: DropGNN, network: torch.nn.Module, graph: Graph) -> list[int]:
-    """How many edges the network was asked about, call by call."""
-    calls: list[int] = []
-    network.register_forward_hook(lambda module, inputs, output: calls.append(inputs[0].size(0)))
-    model(graph.x, graph.edge_index, graph.edge_attr).sum().backward()
-    return calls
+def one_gnn() -> OneGNN:
+    torch.manual_seed(0)
+    return OneGNN(3, (4, 4, 4), edge_dim=3, edge_hidden=5).double()
 
 
-def test_one_matrix_for_every_undirected_edge() -> None:
-    graph, encoder = molecule(6, seed=0), mpnn()
-    model = DropGNN(encoder, Bernoulli(0.2, r=7), engine="shared", generator=generator())
-    assert asked(model, encoder.conv.nn, graph) == [15]  # 6 atoms have 15 pairs; 7 runs, 3 rounds and 2 directions
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """How many edges edge networks are asked about in a step of a model, call by call. Not by hooks: those are not shared."""
+
+    def count(model: DropGNN, graph: Graph) -> list[int]:
+        first = {id(conv.nn[0]) for conv in model.modules() if isinstance(conv, pyg.NNConv)}
+        calls, forward = [], torch.nn.Linear.forward
+
+        def counted(self: torch.nn.Linear, rows: Tensor) -> Tensor:
+            calls.extend([rows.size(0)] if id(self) in first else [])
+            return forward(self, rows)
+
+        monkeypatch.setattr(torch.nn.Linear, "forward", counted)
+        model(graph.x, graph.edge_index, graph.edge_attr).sum().backward()
+        return calls
+
+    return count
 
 
-def test_the_others_ask_for_every_copy_in_every_round() -> None:
-    graph, encoder = molecule(6, seed=0), mpnn()
-    model = DropGNN(encoder, Bernoulli(0.2, r=7), engine="batched", generator=generator())
-    assert asked(model, encoder.conv.nn, graph) == [7 * 30] * 3
+def test_one_matrix_for_every_undirected_edge(asked: Asked) -> None:
+    model = DropGNN(mpnn(), Bernoulli(0.2, r=7), engine="shared", generator=generator())
+    assert asked(model, molecule(6, seed=0)) == [15]  # 6 atoms have 15 pairs; 7 runs, 3 rounds and 2 directions
+
+
+def test_each_layer_has_a_network_of_its_own(asked: Asked) -> None:
+    model = DropGNN(one_gnn(), Bernoulli(0.2, r=7), engine="shared", generator=generator())
+    assert asked(model, molecule(6, seed=0)) == [15] * 3
+
+
+@pytest.mark.parametrize("encoder", ["mpnn", "one-gnn"])
+def test_the_others_ask_for_every_copy_in_every_round(encoder: str, asked: Asked) -> None:
+    made = mpnn() if encoder == "mpnn" else one_gnn()
+    model = DropGNN(made, Bernoulli(0.2, r=7), engine="batched", generator=generator())
+    assert asked(model, molecule(6, seed=0)) == [7 * 30] * 3
 
 
 @pytest.mark.parametrize("sampler", [Bernoulli(0.3, r=5), Exhaustive(0.2, k=2)], ids=repr)

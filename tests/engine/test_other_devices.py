@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive
-from dropgnn.engine import fused, loops, products, vectorised
+from dropgnn.engine import edge_features, fused, loops, norm, products, states, vectorised
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.engine.planning import make_plan
+from dropgnn.engine.products import every_copy
 from dropgnn.nn import MPNN, LayerReadout, Pooled
 from dropgnn.runs.modes import MODES
 from dropgnn.testing import assert_engines_agree
 from tests.conftest import awkward_batch, generator
-from tests.engine.test_agreement import SAMPLERS
+from tests.engine.test_agreement import SAMPLERS, GraphConvs
 from tests.engine.test_shared import random_graph, states_of_pairs
 
 
@@ -25,8 +26,9 @@ from tests.engine.test_shared import random_graph, states_of_pairs
 def no_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on another device: planning by tensor operations, products by index."""
     monkeypatch.setattr(loops, "compiled", vectorised)
-    for module in (products, fused):
+    for module in (products, fused, edge_features, norm):
         monkeypatch.setattr(module, "compiles", lambda x: False)
+    monkeypatch.setattr(states, "distinct_copies", every_copy)
 
 
 def same_partition(a: Tensor, b: Tensor) -> bool:
@@ -59,7 +61,11 @@ def _all_states(plan: SharedPlan, level: int, nodes: int) -> Tensor:
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("mode", MODES)
 def test_engines_agree_without_compiled_loops(mode: str, sampler: str) -> None:
-    for encoder in (GIN(3, 4, 2), GIN(3, 4, 2, aggr="mean"), pyg.GCN(3, 4, 2, norm="batch_norm")):
+    encoders = (
+        GIN(3, 4, 2), GIN(3, 4, 2, aggr="mean"), pyg.GCN(3, 4, 2, norm="batch_norm"), pyg.GAT(3, 4, 2),
+        pyg.GraphSAGE(3, 4, 2), GraphConvs(),
+    )  # fmt: skip
+    for encoder in encoders:
         model = DropGNN(encoder, SAMPLERS[sampler], mode).double()
         assert_engines_agree(
             model, awkward_batch(), generator=generator(1), inputs=False, engines=("reference", "shared")

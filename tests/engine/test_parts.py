@@ -10,9 +10,10 @@ import torch
 import torch_geometric.nn as pyg
 from torch_geometric.data import Batch, Data
 
-from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Unsupported
+from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Graph, Runs, Unsupported
 from dropgnn.engine import compiled, vectorised
 from dropgnn.engine.parts import Parts
+from dropgnn.engine.planning import make_plan
 from dropgnn.nn import MPNN, LayerReadout, Pooled
 from dropgnn.runs.modes import MODES
 from dropgnn.training.loop import inputs
@@ -85,10 +86,14 @@ def test_a_part_has_as_few_states_as_the_batch_by_itself(mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("aggregator", ["mean", "max"])
 def test_a_batch_in_which_nothing_is_dropped(aggregator: str, mode: str) -> None:
-    data = [Data(x=torch.ones(size, 3), edge_index=torch.arange(size).repeat(2, 1)) for size in (0, 2, 3)]
-    model = DropGNN(GIN(3, 4, 2), Exhaustive(0.2, k=1), mode, aggregator=aggregator).eval()
-    parts = Parts(model.plan(*inputs(Batch.from_data_list(data))))
-    assert model(*inputs(Batch.from_data_list(data[:1])), plan=parts.take([0])).shape == (0, 4 * 2 + 3)
+    data = [Data(x=torch.rand(size, 3), edge_index=torch.arange(size).repeat(2, 1)) for size in (0, 2, 3)]
+    model = DropGNN(GIN(3, 4, 2), Exhaustive(0.2, k=1), mode, aggregator).eval()
+    graph = Graph.of(*inputs(Batch.from_data_list(data)))
+    runs = Runs.of([[()], [(), ()], [(0,), (1,)]], [0, 2, 3], items=model.mode.items)
+    parts = Parts(make_plan(graph, runs, model.mode, 2))
+    for chosen in ([0], [1], [0, 1]):
+        batch, plan = inputs(Batch.from_data_list([data[number] for number in chosen])), parts.take(chosen)
+        torch.testing.assert_close(model(*batch, plan=plan), model(*batch, runs=plan.runs))
 
 
 @pytest.mark.parametrize("cut", [compiled, vectorised], ids=["compiled", "vectorised"])
