@@ -25,6 +25,7 @@ from rich.progress import track
 
 from benchmarks.epochs import every_dataset, measure_epochs
 from benchmarks.graphs import cubic
+from benchmarks.qm9 import measure_qm9
 from benchmarks.show import plot, show
 from benchmarks.trainer import Trainer
 from benchmarks.workloads import Workload, workloads
@@ -138,7 +139,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--only", help="measure workloads whose name contains this, and write nothing")
     parser.add_argument(
-        "--part", choices=("steps", "epochs", "megabytes", "growth", "tasks"), help="measure this part, keep the rest"
+        "--part",
+        choices=("steps", "epochs", "megabytes", "growth", "tasks", "qm9"),
+        help="measure this part, keep the rest",
     )
     options = parser.parse_args()
     console = Console()
@@ -159,6 +162,7 @@ def main() -> None:
         "megabytes": lambda: {item.name: measure_memory(item) for item in track(chosen, "memory", console=console)},
         "growth": lambda: measure_growth(repeats=5),
         "tasks": lambda: measure_tasks(seeds=10),
+        "qm9": lambda: measure_qm9(console),
     }
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     for name in parts if options.part is None else (options.part,):

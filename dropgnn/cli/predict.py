@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,9 @@ import typer
 from rich.console import Console
 
 from dropgnn.cli.running import new_file, progress_bar
+
+LONGEST = 200
+"""Characters of a problem on the screen."""
 
 
 def predict(
@@ -32,7 +36,8 @@ def predict(
             writer.write(answer)
             bad, remarked = bad + bool(answer.problem), remarked + bool(answer.remark)
             if answer.problem:
-                errors.print(f"{molecules}, line {row.line}: {answer.problem}", markup=False)
+                problem = textwrap.shorten(answer.problem, LONGEST, placeholder="...")
+                errors.print(f"{molecules}, line {row.line}: {problem}", markup=False)
     console.print(f"{len(table.rows) - bad} of {len(table.rows)} molecules predicted, in {out}")
     console.print("coordinates were made by RDKit (ETKDG, MMFF); the model was trained on DFT geometries")
     for name, error in zip(trained.settings.targets, trained.test, strict=True):

@@ -2,19 +2,21 @@ r"""NNConv under the ``shared`` engine: every matrix once, every message once.
 
 An edge network turns the features of an edge into a matrix, :math:`m_{t \to s} = x_t\, W(e_{ts})`. Edges with equal
 features have equal matrices: both directions of a bond, all runs, all rounds. And what a state says along a matrix is said
-once, whoever hears it. Messages along the same matrix are multiplied together.
+once, whoever hears it. Messages along the same matrix are multiplied together; or, where the network is piecewise linear, those
+along edges on the same piece (``pieces.py``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import ModuleType
+from functools import cached_property
 
 import torch
 from torch import Tensor
 from torch_geometric.nn import NNConv
 
 from dropgnn.engine.loops import loops_for
+from dropgnn.engine.pieces import Features, Pieces, multiply, pieces_of
 from dropgnn.engine.plan import Level, SharedPlan
 from dropgnn.engine.products import combine
 from dropgnn.graph import Graph, offsets
@@ -25,17 +27,48 @@ STEP = 4
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """The distinct messages towards a level, in blocks: every matrix of a block has room for as many messages.
+    """The distinct messages towards a level.
 
     Shapes:
-        place, sender ``[M]``: where each message is in all blocks laid end to end, and the state that sends it; heard
-        ``[K]``: the place of what each edge of the level carries; blocks: for each its matrices ``[B]`` and its width.
+        sender, matrix ``[M]``: the state that sends each, and the number of the matrix it goes through; heard ``[K]``: what
+        each edge of the level carries.
+    """
+
+    sender: Tensor
+    matrix: Tensor
+    heard: Tensor
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        return Blocks.of(self.matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Messages laid out for products with their matrices: every matrix of a block has room for as many messages.
+
+    Shapes:
+        place ``[M]``: where each message is in all blocks laid end to end; blocks: for each its matrices ``[B]`` and its width.
     """
 
     place: Tensor
-    sender: Tensor
-    heard: Tensor
     blocks: list[tuple[Tensor, int]]
+
+    @classmethod
+    def of(cls, matrix: Tensor) -> Blocks:
+        ptr, by_matrix = loops_for(matrix).group(matrix, int(matrix.max()) + 1 if matrix.numel() else 0)
+        rank = torch.empty_like(matrix)
+        rank[by_matrix] = (
+            torch.arange(matrix.numel(), dtype=matrix.dtype, device=matrix.device) - ptr[matrix[by_matrix]]
+        )
+        width = torch.div(ptr.diff() + STEP - 1, STEP, rounding_mode="floor") * STEP
+        by_width = width.argsort(stable=True)
+        start = torch.empty_like(width)
+        start[by_width] = offsets(width[by_width]).to(width.dtype)
+        widths, many = width[by_width].unique_consecutive(return_counts=True)
+        chosen = by_width.split(many.tolist())
+        blocks = [(block, size) for block, size in zip(chosen, widths.tolist(), strict=True) if size]
+        return cls(start[matrix] + rank, blocks)
 
     @property
     def places(self) -> int:
@@ -44,10 +77,16 @@ class Messages:
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """What the edge networks of an encoder are applied to: an edge for each distinct matrix, shape ``[W]``, and the
-    messages towards each level but the first."""
+    """What the edge networks of an encoder are applied to.
+
+    Args:
+        edge: An edge for each distinct matrix, shape ``[W]``.
+        features: What is known about their features, where no gradients of these are wanted.
+        levels: The messages towards each level but the first.
+    """
 
     edge: Tensor
+    features: Features | None
     levels: list[Messages]
 
 
@@ -59,30 +98,50 @@ def network_of(plan: SharedPlan) -> Network:
     return plan.kept["network"]
 
 
-def matrices_of(conv: NNConv, width: int, graph: Graph, network: Network) -> Tensor:
-    """The matrix of every distinct edge feature, ``[W, width, out]``."""
+def matrices_of(conv: NNConv, x: Tensor, graph: Graph, network: Network) -> Tensor | Pieces:
+    """The matrix of every distinct edge feature, ``[W, in, out]``, for rows like x; or the pieces they are made of."""
     assert graph.edge_attr is not None  # or the encoder would have refused
-    return conv.nn(graph.edge_attr[network.edge]).view(-1, width, conv.out_channels)
+    pieces = None if network.features is None else pieces_of(conv, x, network.features)
+    if pieces is not None:
+        return pieces
+    return conv.nn(graph.edge_attr[network.edge]).view(-1, x.size(1), conv.out_channels)
 
 
-def hear_by_matrices(conv: NNConv, x: Tensor, matrices: Tensor, level: Level, messages: Messages) -> Tensor:
+def hear_by_matrices(conv: NNConv, x: Tensor, matrices: Tensor | Pieces, level: Level, messages: Messages) -> Tensor:
     """What every state of a level hears, ``[S, out]``."""
-    ones = level.weight.new_ones(messages.place.numel())
-    rows = combine(x, messages.places, messages.place, messages.sender, ones)
-    products, first = [], 0
-    for chosen, width in messages.blocks:
-        block = rows[first : first + chosen.numel() * width].view(chosen.numel(), width, x.size(1))
-        products.append(torch.bmm(block, matrices[chosen]).flatten(0, 1))
-        first += chosen.numel() * width
-    said = torch.cat(products) if products else x.new_zeros(0, conv.out_channels)
+    if isinstance(matrices, Pieces):
+        said, place = _say_by_pieces(x, matrices, messages)
+    else:
+        said, place = _say_by_matrices(x, matrices, messages)
     share = level.weight.new_ones(level.num_states)
     if conv.aggr == "mean":
         share = share / level.edge_ptr.diff().clamp(min=1)
     receiver = level.receiver
-    out = combine(said, level.num_states, receiver, messages.heard, share[receiver])
+    out = combine(said, level.num_states, receiver, place[messages.heard], share[receiver])
     if conv.root_weight:
         out = out + conv.lin(x)[level.own]
     return out if conv.bias is None else out + conv.bias
+
+
+def _say_by_pieces(x: Tensor, pieces: Pieces, messages: Messages) -> tuple[Tensor, Tensor]:
+    """All messages, ``[M, out]``, and where each is among them."""
+    ends, order = loops_for(x).group(pieces.piece[messages.matrix], pieces.matrices.size(0))
+    place = torch.empty_like(order)
+    place[order] = torch.arange(order.numel(), dtype=order.dtype)
+    rows = combine(x, order.numel(), place, messages.sender, x.new_ones(order.numel(), dtype=torch.float64))
+    return multiply(rows, pieces, messages.matrix[order], ends), place
+
+
+def _say_by_matrices(x: Tensor, matrices: Tensor, messages: Messages) -> tuple[Tensor, Tensor]:
+    """The same, with room between messages."""
+    blocks = messages.blocks
+    ones = x.new_ones(messages.sender.numel(), dtype=torch.float64)
+    rows, products, first = combine(x, blocks.places, blocks.place, messages.sender, ones), [], 0
+    for chosen, width in blocks.blocks:
+        block = rows[first : first + chosen.numel() * width].view(chosen.numel(), width, x.size(1))
+        products.append(torch.bmm(block, matrices[chosen]).flatten(0, 1))
+        first += chosen.numel() * width
+    return torch.cat(products) if products else x.new_zeros(0, matrices.size(2)), blocks.place
 
 
 def _network(plan: SharedPlan) -> Network:
@@ -92,23 +151,12 @@ def _network(plan: SharedPlan) -> Network:
     edges = torch.cat([level.edge for level in levels])
     matrix, first = loops.colour_rows(plan.edge_colour[edges].long().unsqueeze(1))
     parts = matrix.split([level.edge.numel() for level in levels])
-    grouped = [_messages(level, part, first.numel(), loops) for level, part in zip(levels, parts, strict=True)]
-    return Network(edges[first], grouped)
-
-
-def _messages(level: Level, matrix_of_edge: Tensor, matrices: int, loops: ModuleType) -> Messages:
-    """Group what is said towards a level by the matrix it goes through."""
-    message, first = loops.colour_rows(torch.stack([matrix_of_edge.long(), level.sender.long()], dim=1))
-    matrix, sender = matrix_of_edge[first], level.sender[first]
-    ptr, by_matrix = loops.group(matrix, matrices)
-    rank = torch.empty_like(matrix)
-    rank[by_matrix] = torch.arange(matrix.numel(), dtype=matrix.dtype, device=matrix.device) - ptr[matrix[by_matrix]]
-    width = torch.div(ptr.diff() + STEP - 1, STEP, rounding_mode="floor") * STEP
-    by_width = width.argsort(stable=True)
-    start = torch.empty_like(width)
-    start[by_width] = offsets(width[by_width]).to(width.dtype)
-    place = start[matrix] + rank
-    widths, many = width[by_width].unique_consecutive(return_counts=True)
-    chosen = by_width.split(many.tolist())
-    blocks = [(block, size) for block, size in zip(chosen, widths.tolist(), strict=True) if size]
-    return Messages(place, sender, place[message], blocks)
+    messages = []
+    for level, matrix_of_edge in zip(levels, parts, strict=True):
+        pairs = torch.stack([matrix_of_edge.long(), level.sender.long()], dim=1)
+        message, example = loops.colour_rows(pairs)
+        messages.append(Messages(level.sender[example], matrix_of_edge[example], message))
+    attr = (plan.graph if plan.origin is None else plan.origin).edge_attr
+    if attr is None or attr.requires_grad or not attr.is_cpu:
+        return Network(edges[first], None, messages)
+    return Network(edges[first], Features.of(attr[edges[first]]), messages)

@@ -15,6 +15,7 @@ from dropgnn.engine.edge_network import Network, hear_by_matrices, matrices_of, 
 from dropgnn.engine.fused import run_fused
 from dropgnn.engine.layers import Layer, Layered, as_layered, silence
 from dropgnn.engine.norm import RowWeights, row_weights
+from dropgnn.engine.pieces import Pieces
 from dropgnn.engine.plan import Level, SharedPlan
 from dropgnn.engine.planning import make_plan
 from dropgnn.engine.products import combine, hear
@@ -94,7 +95,7 @@ def _run_layers(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Gra
         level = plan.levels[number]
         if isinstance(layer.message, NNConv):
             heard = hear_by_matrices(
-                layer.message, x, matrices(layer.message, x.size(1)), level, matrices.network.levels[number - 1]
+                layer.message, x, matrices(layer.message, x), level, matrices.network.levels[number - 1]
             )
         elif can_hear_features(layer.message, x):
             heard = hear_features(layer.message, x, level, graph, kinds_of(plan))
@@ -115,15 +116,15 @@ class _Matrices:
 
     def __init__(self, plan: SharedPlan, graph: Graph) -> None:
         self.plan, self.graph = plan, graph
-        self.found: dict[NNConv, Tensor] = {}
+        self.found: dict[NNConv, Tensor | Pieces] = {}
 
     @property
     def network(self) -> Network:
         return network_of(self.plan)
 
-    def __call__(self, conv: NNConv, width: int) -> Tensor:
+    def __call__(self, conv: NNConv, x: Tensor) -> Tensor | Pieces:
         if conv not in self.found:
-            self.found[conv] = matrices_of(conv, width, self.graph, self.network)
+            self.found[conv] = matrices_of(conv, x, self.graph, self.network)
         return self.found[conv]
 
 

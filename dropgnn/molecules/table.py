@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +17,16 @@ from dropgnn.molecules.trained import Prediction, TrainedModel
 REMARK, PROBLEM = "remark", "problem"
 LARGEST_FIELD = 1 << 24
 SHOWN = 60
+BYTES = "surrogateescape"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row as it is in the file, and the line it ends on."""
+    """A row as it is in the file, the line it ends on, and what is wrong with it where it is no row of a CSV file."""
 
     line: int
     fields: tuple[str, ...]
+    broken: str = ""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ def read_table(path: Path, column: str, trained: TrainedModel) -> Table:
     lines = _read(path)
     if not lines:
         raise DataProblem(f"{path} is empty; it needs a header with a column '{column}'")
+    if lines[0].broken:
+        raise DataProblem(
+            f"{path} is not a CSV file: the header, {quoted(lines[0].fields[0])}, is broken ({lines[0].broken})"
+        )
     header = tuple(name.strip() for name in lines[0].fields)
     found = [number for number, name in enumerate(header) if name.lower() == column.lower()]
     if len(found) != 1:
@@ -63,20 +69,40 @@ def read_table(path: Path, column: str, trained: TrainedModel) -> Table:
 
 
 def _read(path: Path) -> list[Row]:
-    line, limit = 0, csv.field_size_limit(LARGEST_FIELD)
     try:
-        with path.open(encoding="utf-8-sig", newline="") as text:
-            reader, rows = csv.reader(text, strict=True), []
-            for fields in reader:
-                line = reader.line_num
-                rows += [Row(line, tuple(fields))] if fields else []
-            return rows
+        # Bytes that are no UTF-8 are carried along, and written as they were.
+        with path.open(encoding="utf-8-sig", errors=BYTES, newline="") as text:
+            lines = text.readlines()
     except OSError as problem:
         raise DataProblem(f"{path} cannot be read ({problem.strerror})") from problem
-    except (csv.Error, UnicodeDecodeError) as problem:
-        raise DataProblem(f"{path} is not a CSV file in UTF-8 (behind line {line}: {problem})") from problem
+    limit = csv.field_size_limit(LARGEST_FIELD)
+    try:
+        return list(_rows(lines))
     finally:
         csv.field_size_limit(limit)
+
+
+def _rows(lines: Sequence[str]) -> Iterator[Row]:
+    """Rows, which may span lines. A line that no row can begin with is one by itself, and the next line begins another.
+
+    >>> for row in _rows(["name,smiles\\n", '"open,C\\n', "water,O\\n"]):
+    ...     print(row.line, row.fields, row.broken)
+    1 ('name', 'smiles')
+    2 ('"open,C',) unexpected end of data
+    3 ('water', 'O')
+    """
+    done = 0
+    while done < len(lines):
+        start = done
+        reader = csv.reader(map(lines.__getitem__, range(start, len(lines))), strict=True)
+        try:
+            for fields in reader:
+                done = start + reader.line_num
+                if fields:
+                    yield Row(done, tuple(fields))
+        except csv.Error as problem:
+            yield Row(done + 1, (lines[done].rstrip("\r\n"),), broken=str(problem))
+            done += 1
 
 
 def quoted(text: str) -> str:
@@ -90,9 +116,11 @@ def quoted(text: str) -> str:
 
 def predict_row(row: Row, table: Table, trained: TrainedModel) -> Answer:
     """Predictions for one row, or what is wrong with it."""
+    if row.broken:
+        return Answer(row, {}, problem=f"no row of a CSV file ({row.broken})")
     surplus = row.fields[len(table.header) :]
     if len(row.fields) != len(table.header):
-        more = f"; too many: {quoted(', '.join(surplus))}" if surplus else ""
+        more = f"; too many: {', '.join(surplus)!r}" if surplus else ""  # in full: they have no other place
         return Answer(row, {}, problem=f"{len(row.fields)} fields where the header has {len(table.header)}{more}")
     try:
         found = molecule_from_smiles(row.fields[table.smiles])
@@ -126,7 +154,7 @@ def writing(path: Path, table: Table, trained: TrainedModel) -> Iterator[Writer]
     """A file that has its name once it is whole. Until then, and if we are interrupted, it is ``NAME.part``."""
     beside = path.with_name(f"{path.name}.part")
     try:
-        with beside.open("w", encoding="utf-8", newline="") as text:
+        with beside.open("w", encoding="utf-8", errors=BYTES, newline="") as text:
             yield Writer(text, table, trained)
         beside.replace(path)
     except OSError as problem:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import os
+import pickle
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from dropgnn.cli.main import commands
@@ -21,13 +24,16 @@ from dropgnn.molecules.trained import TrainedModel
 RUNNER = CliRunner(env={"COLUMNS": "200"})
 
 
+def trained(few: QM9, name: str, folder: Path) -> Path:
+    fit = Fit(Settings(name, targets=("gap",), limit=20, epochs=1, batch_size=16), few)
+    fit.run()
+    TrainedModel.of(fit).save(folder / "gap.safetensors")
+    return folder / "gap.safetensors"
+
+
 @pytest.fixture(scope="module")
 def model(few: QM9, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    fit = Fit(Settings(targets=("gap",), limit=20, epochs=1, batch_size=16), few)
-    fit.run()
-    path = tmp_path_factory.mktemp("models") / "gap.safetensors"
-    TrainedModel.of(fit).save(path)
-    return path
+    return trained(few, "1-gnn", tmp_path_factory.mktemp("models"))
 
 
 def predict(model: Path, table: Path, *options: str) -> subprocess.CompletedProcess:
@@ -41,7 +47,9 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(text))
 
 
-def test_good_rows_are_predicted_and_bad_ones_reported_by_line(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["1-gnn", "mpnn"])
+def test_good_rows_are_predicted_and_bad_ones_reported_by_line(kind: str, few: QM9, tmp_path: Path) -> None:
+    model = trained(few, kind, tmp_path)
     hostile = {
         "methane": "C",
         "twice": "CCO",
@@ -102,8 +110,9 @@ def test_good_rows_are_predicted_and_bad_ones_reported_by_line(model: Path, tmp_
         (b"smiles,SMILES\nO,O\n", (), "has 2 columns 'smiles'"),
         (b"smiles\nO\n", ("--column", "mol"), "has no column 'mol'"),
         (b"smiles,gap [Hartree]\nO,1\n", (), "already has a column 'gap [Hartree]'"),
-        (b"\xff\xfe\x00s", (), "is not a CSV file"),
-        (b'smiles\n"C', (), "is not a CSV file"),
+        (b"\xff\xfes\x00m\x00i\x00l\x00e\x00s\x00\n\x00O\x00", (), "has no column 'smiles'"),
+        (b'"smiles\nC\n', (), "is not a CSV file: the header, '\"smiles', is broken"),
+        (b"\x89PNG\r\n\x1a\n", (), "has no column 'smiles'"),
     ],
 )
 def test_files_that_are_no_tables(
@@ -115,6 +124,69 @@ def test_files_that_are_no_tables(
     assert result.exit_code != 0
     assert said in str(result.exception)
     assert not (tmp_path / "molecules.predicted.csv").exists()
+
+
+def test_a_broken_row_does_not_take_the_others_along(model: Path, tmp_path: Path) -> None:
+    surplus = ",".join(f"field {number}" for number in range(50))
+    content = [
+        b"name,smiles",
+        b"caf\xe9,C",
+        b'"two\nlines",CO',
+        b'"closed"badly,C',
+        b'"open,C',
+        f"many,C,{surplus}".encode(),
+        b"last,O",
+    ]
+    (tmp_path / "molecules.csv").write_bytes(b"\n".join(content) + b"\n")
+    done = predict(model, tmp_path / "molecules.csv")
+    assert done.returncode == 1
+    assert "3 of 6 molecules predicted" in done.stdout
+    said = {5: "no row of a CSV file", 6: "no row of a CSV file", 7: "52 fields where the header has 2; too many"}
+    for line, problem in said.items():
+        assert f"molecules.csv, line {line}: {problem}" in done.stderr
+    written = (tmp_path / "molecules.predicted.csv").read_bytes()
+    assert b"caf\xe9,C,0" in written or b"caf\xe9,C,-0" in written
+    for kept in (b'closed""badly,C', b'""open,C', surplus.replace(",", ", ").encode()):
+        assert kept in written
+
+
+class Trap:
+    """Unpickled, it leaves a file."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.mark),)
+
+
+@pytest.mark.parametrize("damage", ["pickle", "torch", "empty", "truncated", "changed", "missing", "folder", "table"])
+def test_a_damaged_or_hostile_model_is_refused(damage: str, model: Path, tmp_path: Path) -> None:
+    bad, mark, content = tmp_path / "bad.safetensors", tmp_path / "executed", model.read_bytes()
+    table = tmp_path / "molecules.csv"
+    table.write_text("smiles\nC\n")
+    if damage == "torch":
+        torch.save({"model": Trap(mark)}, bad)
+    elif damage == "folder":
+        bad.mkdir()
+    elif damage != "missing":
+        bad.write_bytes(
+            {
+                "pickle": pickle.dumps(Trap(mark)),
+                "empty": b"",
+                "truncated": content[: len(content) // 2],
+                "changed": content[:-1] + bytes([content[-1] ^ 1]),
+                "table": table.read_bytes(),
+            }[damage]
+        )
+    done = predict(bad, table)
+    assert done.returncode not in (0, -signal.SIGSEGV)
+    assert "Traceback" not in done.stderr
+    assert "bad.safetensors is" in done.stderr.replace("\n", " ")
+    assert not mark.exists()
+    assert not (tmp_path / "molecules.predicted.csv").exists()
+    assert pickle.loads(pickle.dumps(Trap(mark))) is None  # the trap is one
+    assert mark.exists()
 
 
 def test_interrupted_what_was_predicted_is_kept(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +236,8 @@ def test_train_then_predict(few: QM9, tmp_path: Path, monkeypatch: pytest.Monkey
     assert "gap, HOMO-LUMO gap" in result.output
     assert "Hartree" in result.output
     assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
-    assert "'out' must not exist yet" in str(RUNNER.invoke(commands, train).exception)
+    assert "1-GNN for gap is trained" in RUNNER.invoke(commands, train).output
+    assert "'out' must not exist yet" in str(RUNNER.invoke(commands, [*train, "--seed", "1"]).exception)
     (tmp_path / "two.csv").write_text("name,smiles\nwater,O\nethanol,CCO\n")
     result = RUNNER.invoke(commands, ["predict", str(out), str(tmp_path / "two.csv")])
     assert result.exit_code == 0, result.exception

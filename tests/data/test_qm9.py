@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch_geometric.datasets import qm9 as pyg_qm9
 
 from dropgnn.data.qm9.arrays import CHEMISTRY
 from dropgnn.data.qm9.bonds import with_bonds
@@ -53,14 +54,17 @@ def test_what_cannot_be_made_consistent_is_left_out_and_listed(few: QM9) -> None
     assert [(one.number, one.smiles) for one in few.left_out] == [(133857, "CC1C2C3C4=CCC13C24")]
 
 
+RING = [(0, 1), (0, 5), (1, 2), (2, 3), (3, 4), (4, 5)]
 KNOWN = {  # hydrogens at every heavy atom, their hybridisation, bonds between heavy atoms
-    1: ("C", "C", [4], ["sp3"], []),
-    3: ("O", "O", [2], ["sp3"], []),
-    5: ("C#N", "CN", [1, 0], ["sp", "sp"], ["triple"]),
-    19: ("CC(N)=O", "CCNO", [3, 0, 2, 0], ["sp3", "sp2", "sp2", "sp2"], ["single", "single", "double"]),
-    184: ("FC(F)(F)F", "FCFFF", [0] * 5, ["sp3"] * 5, ["single"] * 4),
-    214: ("C1=CC=CC=C1", "CCCCCC", [1] * 6, ["sp2"] * 6, ["aromatic"] * 6),
-}
+    1: ("C", "C", [4], ["sp3"], {}),
+    3: ("O", "O", [2], ["sp3"], {}),
+    5: ("C#N", "CN", [1, 0], ["sp", "sp"], {(0, 1): "triple"}),
+    19: (
+        "CC(N)=O", "CCNO", [3, 0, 2, 0], ["sp3", "sp2", "sp2", "sp2"], {(0, 1): "single", (1, 2): "single", (1, 3): "double"}
+    ),
+    184: ("FC(F)(F)F", "FCFFF", [0] * 5, ["sp3"] * 5, {(0, 1): "single"} | {(1, other): "single" for other in (2, 3, 4)}),
+    214: ("C1=CC=CC=C1", "CCCCCC", [1] * 6, ["sp2"] * 6, dict.fromkeys(RING, "aromatic")),
+}  # fmt: skip
 PROPERTIES = {
     1: [0.0, 13.21, -0.3877, 0.1171, 0.5048, 35.3641, 0.044749, -40.47893, -40.476062, -40.475117, -40.498597, 6.469],
     3: [1.8511, 6.31, -0.2928, 0.0687, 0.3615, 19.0002, 0.021375, -76.404702, -76.401867, -76.400922, -76.422349, 6.002],
@@ -71,30 +75,37 @@ PROPERTIES = {
 }  # fmt: skip
 
 
+NUMBERS = {"C": 6, "N": 7, "O": 8, "F": 9}
+
+
 @pytest.mark.parametrize("number", KNOWN)
 def test_molecules_one_knows(number: int, few: QM9) -> None:
     smiles, heavy, hydrogens, mixed, bonds = KNOWN[number]
     (place,) = np.flatnonzero(few.number == number)
     batch = few.graphs("bonds").batch([int(place)])
     assert few.smiles[place] == smiles
-    atoms = [dict(zip(ATOM_FEATURES, row, strict=True)) for row in batch.x.tolist()]
-    assert len(atoms) == len(heavy) + sum(hydrogens)
-    for atom, symbol, many, kind in zip(atoms, heavy, hydrogens, mixed, strict=False):
-        assert atom[symbol] == 1
-        assert atom["atomic number"] == {"C": 6, "N": 7, "O": 8, "F": 9}[symbol]
-        assert atom["hydrogens"] == many
-        assert [name for name in ("sp", "sp2", "sp3") if atom[name]] == [kind]
-        assert atom["aromatic"] == ("aromatic" in bonds)
-    for atom in atoms[len(heavy) :]:
-        assert (atom["H"], atom["atomic number"], atom["hydrogens"], atom["sp"] + atom["sp2"] + atom["sp3"]) == (
-            1,
-            1,
-            0,
-            0,
-        )
-    between = (batch.edge_index < len(heavy)).all(dim=0) & (batch.edge_index[0] < batch.edge_index[1])
-    assert sorted(BOND_TYPES[kind] for kind in batch.edge_attr[between, :4].argmax(dim=1)) == sorted(bonds)
-    assert torch.equal(batch.edge_attr[:, :4].sum(dim=1), torch.ones(batch.num_edges))
+    expected = [
+        {
+            symbol: 1,
+            "atomic number": NUMBERS[symbol],
+            "aromatic": int("aromatic" in bonds.values()),
+            kind: 1,
+            "hydrogens": many,
+        }
+        for symbol, kind, many in zip(heavy, mixed, hydrogens, strict=True)
+    ] + [{"H": 1, "atomic number": 1}] * sum(hydrogens)
+    assert batch.x.tolist() == [[atom.get(name, 0) for name in ATOM_FEATURES] for atom in expected]
+    found = {}
+    for (one, other), attr in zip(batch.edge_index.t().tolist(), batch.edge_attr.tolist(), strict=True):
+        (found[one, other],) = [name for name, is_one in zip(BOND_TYPES, attr[:4], strict=True) if is_one]
+        assert sorted(attr[:4]) == [0, 0, 0, 1]
+        assert 0.9 < attr[4] < 1.6
+        assert attr[4] == pytest.approx(float((batch.position[one] - batch.position[other]).norm()))
+    assert found == {ends[::-1]: kind for ends, kind in found.items()}
+    assert {ends: kind for ends, kind in found.items() if ends[0] < ends[1] < len(heavy)} == bonds
+    with_hydrogens = [(ends[0], kind) for ends, kind in found.items() if ends[0] < len(heavy) <= ends[1]]
+    assert [with_hydrogens.count((atom, "single")) for atom in range(len(heavy))] == hydrogens
+    assert len(found) == 2 * (len(bonds) + sum(hydrogens))
     assert batch.y[0].tolist() == PROPERTIES[number]
     assert few.target("gap")[place] == pytest.approx(few.target("lumo")[place] - few.target("homo")[place], abs=2e-4)
 
@@ -185,12 +196,19 @@ def test_every_target_has_a_unit() -> None:
         TARGETS["mass"]
 
 
-def test_a_folder_of_pyg_has_the_same_molecules(few: QM9, tmp_path: Path) -> None:
-    """A folder as PyG's QM9 downloads it, with molecules of ours, one of which is named as doubtful."""
+CHOSEN = [0, 2, 213, 18]
+TABLE = (
+    "mol_id", "A", "B", "C", "mu", "alpha", "homo", "lumo", "gap", "r2", "zpve", "u0", "u298", "h298", "g298", "cv",
+    "u0_atom", "u298_atom", "h298_atom", "g298_atom",
+)  # fmt: skip
+
+
+def write_folder_of_pyg(few: QM9, folder: Path) -> list[str]:
+    """A folder as PyG's QM9 downloads it, with molecules of ours, the last of which is named as doubtful."""
     from rdkit import Chem
 
-    chosen, raw = [0, 2, 213, 18], tmp_path / "raw"
-    numbers = [int(few.number[place]) for place in chosen]
+    raw = folder / "raw"
+    numbers = [int(few.number[place]) for place in CHOSEN]
     raw.mkdir()
     by_number = {row.number: row for row in islice(read_rows(installed_files().files), FEW)}
     with Chem.SDWriter(str(raw / "gdb9.sdf")) as writer:
@@ -203,21 +221,45 @@ def test_a_folder_of_pyg_has_the_same_molecules(few: QM9, tmp_path: Path) -> Non
                 conformer.SetAtomPosition(atom, place)
             mol.RemoveAllConformers()
             mol.AddConformer(conformer)
+            mol.SetProp("_Name", f"gdb_{number}")
             writer.write(mol)
-    names = ("mu", "alpha", "homo", "lumo", "gap", "r2", "zpve", "u0", "u298", "h298", "g298", "cv")
-    lines = [",".join(map(repr, by_number[number].properties)) for number in numbers]
-    (raw / "gdb9.sdf.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    lines = [
+        ",".join([f"gdb_{number}", "1", "2", "3", *map(repr, by_number[number].properties), "4", "5", "6", "7"])
+        for number in numbers
+    ]
+    (raw / "gdb9.sdf.csv").write_text("\n".join([",".join(TABLE), *lines]) + "\n")
     (raw / "uncharacterized.txt").write_text("\n" * 9 + "  4  doubtful\n" + "3 compounds\n")
+    return lines
+
+
+def test_a_folder_of_pyg_is_read_as_pyg_reads_it(few: QM9, tmp_path: Path) -> None:
+    write_folder_of_pyg(few, tmp_path)
+    ours, theirs = QM9.load(tmp_path / "arrays", pyg_folder=tmp_path, jobs=1), pyg_qm9.QM9(str(tmp_path))
+    assert len(ours) == len(theirs) == 3
+    graphs = ours.graphs("bonds", chemistry="pyg")
+    for number, data in enumerate(theirs):
+        batch = graphs.batch([number])
+        assert torch.equal(batch.x, data.x)
+        order = (batch.edge_index[0] * batch.num_nodes + batch.edge_index[1]).argsort()
+        assert torch.equal(batch.edge_index[:, order], data.edge_index)
+        assert torch.equal(batch.edge_attr[order, :4], data.edge_attr)
+        torch.testing.assert_close(batch.position, data.pos)
+        in_their_units = batch.y * pyg_qm9.conversion[: len(TARGETS)]  # energies in eV
+        torch.testing.assert_close(in_their_units.float(), data.y[:, : len(TARGETS)])
+
+
+def test_a_folder_of_pyg_has_the_same_molecules(few: QM9, tmp_path: Path) -> None:
+    lines, raw = write_folder_of_pyg(few, tmp_path), tmp_path / "raw"
     found = QM9.load(tmp_path / "arrays", pyg_folder=tmp_path, jobs=1)
     assert len(found) == 3
     for chemistry in CHEMISTRY:
-        ours = few.graphs("complete", chemistry=chemistry).batch(chosen[:3])
+        ours = few.graphs("complete", chemistry=chemistry).batch(CHOSEN[:3])
         theirs = found.graphs("complete", chemistry=chemistry).batch([0, 1, 2])
         assert torch.equal(ours.x, theirs.x)
         assert torch.equal(ours.edge_index, theirs.edge_index)
         torch.testing.assert_close(ours.edge_attr, theirs.edge_attr, atol=1e-3, rtol=0)  # 4 decimals in the file
         assert torch.equal(ours.y, theirs.y)
-    (raw / "gdb9.sdf.csv").write_text(",".join(names) + "\n" + "\n".join([*lines, lines[0]]) + "\n")
+    (raw / "gdb9.sdf.csv").write_text(",".join(TABLE) + "\n" + "\n".join([*lines, lines[0]]) + "\n")
     with pytest.raises(DataProblem, match=r"gdb9.sdf has fewer molecules"):
         QM9.load(tmp_path / "more", pyg_folder=tmp_path, jobs=1)
     (raw / "gdb9.sdf").unlink()

@@ -15,7 +15,7 @@ from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.synthetic import task
 from dropgnn.engine.norm import WeightedBatchNorm
 from dropgnn.molecules.fitting import Fit
-from dropgnn.molecules.models import Settings
+from dropgnn.molecules.models import MODELS, Settings
 from dropgnn.nn.heads import Pooled
 from dropgnn.training.distributed import Ranks, joined
 from dropgnn.training.loop import inputs
@@ -65,8 +65,8 @@ def main(what: str, folder: str, out: str) -> None:
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
     with joined() as ranks:
-        if what == "molecules":
-            settings = Settings("1-gnn", "exact", ("gap", "r2"), limit=50, epochs=2, batch_size=7)
+        if what in MODELS:
+            settings = Settings(what, "exact", ("gap", "r2"), limit=50, epochs=2, batch_size=7)
             molecules = ranks.one_per_machine_first(lambda: QM9.load(Path(folder)))
             checkpoint = None if ranks.world == 1 else Path(f"{out}.checkpoint")
             if checkpoint is not None:  # those together stop on the way, and go on

@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from dropgnn.data.qm9.dataset import QM9
+from dropgnn.molecules.fitting import Fit
+from dropgnn.molecules.models import Settings
 from dropgnn.training.distributed import Ranks
+from dropgnn.training.loop import inputs
 from dropgnn.training.tensor_files import load_tensors
 
 PROGRAM = Path(__file__).with_name("ranks_program.py")
@@ -31,9 +35,10 @@ def distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor], prefi
     return max(float((one[name] - other[name]).abs().max()) for name in one if name.startswith(prefix))
 
 
-def test_molecules_with_batches_that_do_not_divide_evenly(few_folder: Path, tmp_path: Path) -> None:
-    alone, said = train("molecules", few_folder, tmp_path / "alone")
-    together, heard = train("molecules", few_folder, tmp_path / "together", *TORCHRUN)
+@pytest.mark.parametrize("model", ["1-gnn", "mpnn"])
+def test_molecules_with_batches_that_do_not_divide_evenly(model: str, few_folder: Path, tmp_path: Path) -> None:
+    alone, said = train(model, few_folder, tmp_path / "alone")
+    together, heard = train(model, few_folder, tmp_path / "together", *TORCHRUN)
     assert distance(alone, together) < 1e-9
     assert torch.tensor(said["curve"]).numpy() == pytest.approx(torch.tensor(heard["curve"]).numpy(), abs=1e-9)
     assert said["errors"] == pytest.approx(heard["errors"], abs=1e-9)
@@ -45,6 +50,15 @@ def test_batch_norms_take_their_statistics_over_all_ranks(tmp_path: Path) -> Non
     together, _ = train("norms", tmp_path, tmp_path / "together", *TORCHRUN)
     assert distance(alone, together, "synced.") < 1e-9
     assert distance(alone, together, "apart.") > 1e-4
+
+
+def test_every_rank_draws_runs_of_its_own(few: QM9) -> None:
+    drawn = []
+    for rank in (0, 1, 0):
+        fit = Fit(Settings(limit=20, epochs=1, batch_size=16), few, ranks=Ranks(rank, 2))
+        batch = fit.graphs.batch([0, 1, 2])
+        drawn.append(fit.model.plan(*inputs(batch), generator=fit._stream("runs")).runs.as_sets())
+    assert drawn[0] == drawn[2] != drawn[1]
 
 
 def test_shares_are_all_of_a_batch() -> None:

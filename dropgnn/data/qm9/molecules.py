@@ -47,11 +47,11 @@ def molecule_of(mol: Mol, position: np.ndarray) -> Molecule:
         row[10] = sum(other.GetAtomicNum() == 1 for other in atom.GetNeighbors())
     flat = Chem.Mol(mol)
     Chem.Kekulize(flat, clearAromaticFlags=True)
-    table, kekule = _bonds(mol), _bonds(flat)[:, 2]
+    table, kekule = bonds_of(mol), bonds_of(flat)[:, 2]
     return Molecule(x, table[:, :2], table[:, 2], kekule, np.asarray(position, np.float32))
 
 
-def _bonds(mol: Mol) -> np.ndarray:
+def bonds_of(mol: Mol) -> np.ndarray:
     """Lower atom, higher atom and kind of every bond, ``[b, 3]``."""
     from rdkit.Chem import BondType
 

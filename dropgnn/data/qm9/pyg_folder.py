@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from dropgnn.data.qm9.molecules import molecule_of
+from dropgnn.data.qm9.molecules import bonds_of, molecule_of
 from dropgnn.data.qm9.source import Made
 from dropgnn.errors import DataProblem
 
@@ -91,5 +91,8 @@ class PyGFolder(NamedTuple):
         mol = Chem.MolFromMolBlock(row.text, removeHs=False)
         if mol is None:
             return Made(row.number, "", row.properties, None, "RDKit finds its bonds impossible")
-        smiles = Chem.MolToSmiles(Chem.RemoveHs(mol))
-        return Made(row.number, smiles, row.properties, molecule_of(mol, mol.GetConformer().GetPositions()))
+        written = bonds_of(
+            Chem.MolFromMolBlock(row.text, removeHs=False, sanitize=False)
+        )  # single and double where they are
+        molecule = molecule_of(mol, mol.GetConformer().GetPositions())._replace(kekule=written[:, 2])
+        return Made(row.number, Chem.MolToSmiles(Chem.RemoveHs(mol)), row.properties, molecule)

@@ -1,0 +1,122 @@
+"""``dropgnn train`` and ``dropgnn reproduce table3`` as real processes: under torchrun, killed, resumed, on Ray."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dropgnn.data.qm9.dataset import FORMAT
+from dropgnn.molecules.trained import TrainedModel
+from dropgnn.training.tensor_files import load_tensors
+
+TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
+TRAIN = ("train", "qm9", "--limit", "60", "--epochs", "6", "--batch-size", "8", "--target", "mu", "--target", "gap")
+TABLE3 = (
+    "reproduce",
+    "table3",
+    "--models",
+    "1-gnn",
+    "--targets",
+    "mu",
+    "--limit",
+    "100",
+    "--epochs",
+    "12",
+    "--seeds",
+    "1",
+)
+
+
+@pytest.fixture(scope="module")
+def environment(few_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A cache in which QM9 has few molecules."""
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / "dropgnn").mkdir()
+    (cache / "dropgnn" / f"qm9-{FORMAT}").symlink_to(few_folder)
+    return os.environ | {"XDG_CACHE_HOME": str(cache), "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+
+
+def finish(environment: dict[str, str], folder: Path, *command: str, launcher: tuple[str, ...] = ()) -> str:
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, *launcher, "-m", "dropgnn", *command],
+        env=environment, cwd=folder, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def kill_when(there: Path, environment: dict[str, str], folder: Path, *command: str) -> None:
+    """Start a command, and kill it and all its processes a moment after a file is there."""
+    folder.mkdir(exist_ok=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dropgnn", *command],
+        env=environment, cwd=folder, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    began = time.monotonic()
+    while not list(folder.glob(str(there))) and time.monotonic() - began < 120:
+        time.sleep(0.005)
+    assert process.poll() is None, "it was over before it could be killed"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_the_same_command_under_torchrun(environment: dict[str, str], tmp_path: Path) -> None:
+    """Random runs: other numbers than on one process, but the same ones every time; who is first does the talking."""
+    said = [finish(environment, tmp_path / name, *TRAIN, launcher=TORCHRUN) for name in ("one", "again")]
+    assert said[0].count("mean absolute errors") == 2
+    for file in (tmp_path / "one").iterdir():
+        assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
+        assert TrainedModel.load(file).settings.epochs == 6
+    assert len(list((tmp_path / "one").iterdir())) == 2
+
+
+def test_killed_in_the_second_model_it_goes_on_there(environment: dict[str, str], tmp_path: Path) -> None:
+    finish(environment, tmp_path / "whole", *TRAIN)
+    folder = tmp_path / "killed"
+    kill_when(Path("*gap*.checkpoint"), environment, folder, *TRAIN)
+    (mu,) = folder.glob("qm9-mu-*.safetensors")
+    made = mu.stat().st_mtime_ns
+    assert "Drop-1-GNN for mu is trained" in finish(environment, folder, *TRAIN)
+    assert mu.stat().st_mtime_ns == made
+    for file in (tmp_path / "whole").iterdir():
+        assert (folder / file.name).read_bytes() == file.read_bytes()
+    assert not list(folder.glob("*.checkpoint"))
+
+
+def results(folder: Path) -> list[object]:
+    """What was found, trial by trial."""
+    return [json.loads(path.read_text())["result"] for path in sorted((folder / "runs").glob("*.json"))]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    said = finish(environment, folder, *TABLE3)
+    assert "mu, Debye" in said
+    assert len(results(folder)) == 2
+    return folder
+
+
+def test_a_killed_study_goes_on_within_its_trials(
+    undisturbed: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    kill_when(Path("runs/*.checkpoint"), environment, tmp_path, *TABLE3)
+    left = list((tmp_path / "runs").glob("*.checkpoint"))
+    assert all(load_tensors(path)[1]["position"]["epoch"] > 1 for path in left)
+    assert left
+    finish(environment, tmp_path, *TABLE3)
+    assert results(tmp_path) == results(undisturbed)
+    assert not list((tmp_path / "runs").glob("*.checkpoint"))
+
+
+def test_a_study_of_molecules_on_ray(undisturbed: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    finish(environment, tmp_path, *TABLE3, "--cluster", "local")
+    assert results(tmp_path) == results(undisturbed)
