@@ -109,31 +109,39 @@ def matrices_of(conv: NNConv, x: Tensor, graph: Graph, network: Network) -> Tens
 
 def hear_by_matrices(conv: NNConv, x: Tensor, matrices: Tensor | Pieces, level: Level, messages: Messages) -> Tensor:
     """What every state of a level hears, ``[S, out]``."""
-    if isinstance(matrices, Pieces):
-        said, place = _say_by_pieces(x, matrices, messages)
-    else:
-        said, place = _say_by_matrices(x, matrices, messages)
     share = level.weight.new_ones(level.num_states)
     if conv.aggr == "mean":
         share = share / level.edge_ptr.diff().clamp(min=1)
     receiver = level.receiver
-    out = combine(said, level.num_states, receiver, place[messages.heard], share[receiver])
+    if isinstance(matrices, Pieces):
+        said, column, value = _say_by_pieces(x, matrices, messages)
+        value, receiver, column = (value * share[receiver]).flatten(), receiver.repeat(len(value)), column.flatten()
+    else:
+        said, column = _say_by_matrices(x, matrices, messages)
+        value = share[receiver]
+    out = combine(said, level.num_states, receiver, column, value)
     if conv.root_weight:
         out = out + conv.lin(x)[level.own]
     return out if conv.bias is None else out + conv.bias
 
 
-def _say_by_pieces(x: Tensor, pieces: Pieces, messages: Messages) -> tuple[Tensor, Tensor]:
-    """All messages, ``[M, out]``, and where each is among them."""
-    ends, order = loops_for(x).group(pieces.piece[messages.matrix], pieces.matrices.size(0))
+def _say_by_pieces(x: Tensor, pieces: Pieces, messages: Messages) -> tuple[Tensor, Tensor, Tensor]:
+    """What states say through B and Q, once for every piece, and what each edge of the level carries of it: rows and factors."""
+    loops, piece = loops_for(x), pieces.piece[messages.matrix]
+    spoken, example = loops.colour_rows(torch.stack([messages.sender.long(), piece.long()], dim=1))
+    ends, order = loops.group(piece[example], pieces.matrices.size(0))
     place = torch.empty_like(order)
     place[order] = torch.arange(order.numel(), dtype=order.dtype)
-    rows = combine(x, order.numel(), place, messages.sender, x.new_ones(order.numel(), dtype=torch.float64))
-    return multiply(rows, pieces, messages.matrix[order], ends), place
+    ones = x.new_ones(order.numel(), dtype=torch.float64)
+    said = multiply(combine(x, order.numel(), place, messages.sender[example], ones), pieces, ends)
+    value = pieces.value[:, messages.matrix[messages.heard]].double()
+    value = torch.cat([value.new_ones(1, value.size(1)), value])
+    column = place[spoken][messages.heard] * len(value) + torch.arange(len(value)).unsqueeze(1)
+    return said.unflatten(1, (len(value), -1)).flatten(0, 1), column, value
 
 
 def _say_by_matrices(x: Tensor, matrices: Tensor, messages: Messages) -> tuple[Tensor, Tensor]:
-    """The same, with room between messages."""
+    """All messages, with room between them, and what each edge of the level carries."""
     blocks = messages.blocks
     ones = x.new_ones(messages.sender.numel(), dtype=torch.float64)
     rows, products, first = combine(x, blocks.places, blocks.place, messages.sender, ones), [], 0
@@ -141,7 +149,7 @@ def _say_by_matrices(x: Tensor, matrices: Tensor, messages: Messages) -> tuple[T
         block = rows[first : first + chosen.numel() * width].view(chosen.numel(), width, x.size(1))
         products.append(torch.bmm(block, matrices[chosen]).flatten(0, 1))
         first += chosen.numel() * width
-    return torch.cat(products) if products else x.new_zeros(0, matrices.size(2)), blocks.place
+    return torch.cat(products) if products else x.new_zeros(0, matrices.size(2)), blocks.place[messages.heard]
 
 
 def _network(plan: SharedPlan) -> Network:

@@ -53,7 +53,7 @@ class Pieces(NamedTuple):
     """What an edge network says about the edges of a batch.
 
     Shapes:
-        matrices ``[G, (1 + C) in, out]``: B above all Q for every piece; piece ``[W]``: the one each edge lies on;
+        matrices ``[G, in, (1 + C) out]``: B and all Q side by side for every piece; piece ``[W]``: the one each edge lies on;
         value ``[C, W]``: as in ``Features``.
     """
 
@@ -80,8 +80,8 @@ def pieces_of(conv: NNConv, x: Tensor, features: Features) -> Pieces | None:
     on = active[example].to(x.dtype)
     base = linear(on * still[example], last.weight, last.bias)
     slopes = linear(on.unsqueeze(1) * slope, last.weight)
-    matrices = torch.cat([base.unsqueeze(1), slopes], dim=1)
-    return Pieces(matrices.view(example.numel(), parts * x.size(1), conv.out_channels), piece, features.value)
+    matrices = torch.cat([base.unsqueeze(1), slopes], dim=1).unflatten(2, (x.size(1), conv.out_channels))
+    return Pieces(matrices.transpose(1, 2).flatten(2), piece, features.value)
 
 
 def _is_piecewise_linear(network: torch.nn.Module) -> bool:
@@ -91,40 +91,32 @@ def _is_piecewise_linear(network: torch.nn.Module) -> bool:
 
 def _packed(bits: Tensor) -> Tensor:
     """Rows of bits as rows of integers."""
-    padded = torch.nn.functional.pad(bits, (0, -bits.size(1) % WORD)).view(bits.size(0), -1, WORD)
+    padded = torch.nn.functional.pad(bits, (0, -bits.size(1) % WORD)).unflatten(1, (-1, WORD))
     return (padded.long() << torch.arange(WORD)).sum(dim=2)
 
 
-def multiply(rows: Tensor, pieces: Pieces, edge: Tensor, ends: Tensor) -> Tensor:
-    """Every row times the matrix of its edge, ``[M, out]``; rows are sorted by piece, and ``ends`` says where each begins."""
-    return _Multiply.apply(rows, pieces.matrices, pieces.value[:, edge], ends.tolist())
+def multiply(rows: Tensor, pieces: Pieces, ends: Tensor) -> Tensor:
+    """Every row times B and Q of its piece, ``[M, (1 + C) out]``; rows are sorted by piece, ``ends`` says where each begins."""
+    return _Multiply.apply(rows, pieces.matrices, ends.tolist())
 
 
 class _Multiply(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, matrices: Tensor, value: Tensor, ends: list[int]) -> Tensor:
-        ctx.save_for_backward(rows, matrices, value)
+    def forward(ctx: Any, rows: Tensor, matrices: Tensor, ends: list[int]) -> Tensor:
+        ctx.save_for_backward(rows, matrices)
         ctx.ends = ends
-        wide, out = _times_one_and(value, rows), rows.new_empty(rows.size(0), matrices.size(2))
+        out = rows.new_empty(rows.size(0), matrices.size(2))
         for matrix, (start, end) in zip(matrices, pairwise(ends), strict=True):
-            torch.mm(wide[start:end], matrix, out=out[start:end])
+            torch.mm(rows[start:end], matrix, out=out[start:end])
         return out
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        rows, matrices, value = ctx.saved_tensors
-        wide, gradient = _times_one_and(value, rows), gradient.contiguous()
-        to_wide, to_matrices = torch.empty_like(wide), torch.empty_like(matrices)
+        rows, matrices = ctx.saved_tensors
+        gradient = gradient.contiguous()
+        to_rows, to_matrices = torch.empty_like(rows), torch.empty_like(matrices)
         for number, (start, end) in enumerate(pairwise(ctx.ends)):
-            torch.mm(gradient[start:end], matrices[number].t(), out=to_wide[start:end])
-            torch.mm(wide[start:end].t(), gradient[start:end], out=to_matrices[number])
-        to_rows, *others = to_wide.split(rows.size(1), dim=1)
-        for factor, other in zip(value, others, strict=True):
-            to_rows = torch.addcmul(to_rows, factor.unsqueeze(1), other)
-        return to_rows, to_matrices, None, None
-
-
-def _times_one_and(value: Tensor, rows: Tensor) -> Tensor:
-    """``[x, e_1 x, ..., e_C x]``, ``[M, (1 + C) in]``."""
-    return torch.cat([rows, *(factor.unsqueeze(1) * rows for factor in value)], dim=1)
+            torch.mm(gradient[start:end], matrices[number].t(), out=to_rows[start:end])
+            torch.mm(rows[start:end].t(), gradient[start:end], out=to_matrices[number])
+        return to_rows, to_matrices, None

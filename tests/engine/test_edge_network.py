@@ -93,6 +93,7 @@ def test_no_edges_at_all() -> None:
     for encoder in (mpnn(), OneGNN(3, (4, 4), edge_dim=3).double()):
         model = DropGNN(encoder, Bernoulli(0.3, r=4), head=Pooled(torch.nn.Linear(4, 1))).double()
         assert_engines_agree(model, alone, generator=generator())
+        assert_engines_agree(model, alone, generator=generator(), inputs=False)
 
 
 class NetworkGNN(Encoder):

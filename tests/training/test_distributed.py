@@ -55,8 +55,8 @@ def test_batch_norms_take_their_statistics_over_all_ranks(tmp_path: Path) -> Non
 def test_every_rank_draws_runs_of_its_own(few: QM9) -> None:
     drawn = []
     for rank in (0, 1, 0):
-        fit = Fit(Settings(limit=20, epochs=1, batch_size=16), few, ranks=Ranks(rank, 2))
-        batch = fit.graphs.batch([0, 1, 2])
+        fit = Fit(Settings(limit=20, epochs=1, batch_size=16), few)
+        fit.ranks, batch = Ranks(rank, 2), fit.graphs.batch([0, 1, 2])
         drawn.append(fit.model.plan(*inputs(batch), generator=fit._stream("runs")).runs.as_sets())
     assert drawn[0] == drawn[2] != drawn[1]
 
