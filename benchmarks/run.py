@@ -137,7 +137,7 @@ def data_folder() -> Path | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--only", help="measure workloads whose name contains this, and write nothing")
+    parser.add_argument("--only", help="measure steps of workloads whose name contains this, and write nothing")
     parser.add_argument(
         "--part",
         choices=("steps", "epochs", "megabytes", "growth", "tasks", "qm9"),

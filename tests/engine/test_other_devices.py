@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive
-from dropgnn.engine import edge_features, fused, loops, norm, products, states, vectorised
+from dropgnn.engine import edge_features, fused, loops, norm, pieces, products, states, vectorised
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.engine.planning import make_plan
 from dropgnn.engine.products import every_copy
@@ -26,7 +26,7 @@ from tests.engine.test_shared import random_graph, states_of_pairs
 def no_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on another device: planning by tensor operations, products by index."""
     monkeypatch.setattr(loops, "compiled", vectorised)
-    for module in (products, fused, edge_features, norm):
+    for module in (products, fused, edge_features, norm, pieces):
         monkeypatch.setattr(module, "compiles", lambda x: False)
     monkeypatch.setattr(states, "distinct_copies", every_copy)
 

@@ -66,5 +66,7 @@ def test_the_same_network_in_pyg(name: str, written: type[torch.nn.Module], few:
         parameter.data.copy_(other.data)
     batch = few.graphs(architecture.graphs, scaled=architecture.scaled).batch([3, 50, 110])
     x, edge_index, edge_attr, of_node, number = inputs(batch)
-    found = ours(x.double(), edge_index, edge_attr.double(), of_node, number)
-    torch.testing.assert_close(found, theirs(x.double(), edge_index, edge_attr.double(), of_node))
+    assert edge_attr is not None
+    x, edge_attr = x.double(), edge_attr.double()
+    found = ours(x, edge_index, edge_attr, of_node, number)
+    torch.testing.assert_close(found, theirs(x, edge_index, edge_attr, of_node))
