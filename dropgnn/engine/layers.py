@@ -29,7 +29,7 @@ class Layer:
         conv: ``(x, edge_index, edge_attr) -> rows``, the part that looks at neighbours.
         update: ``(rows, batch, num_graphs) -> rows``, the part behind it.
         message: The module that ``conv`` runs, and does no more than run: engines that share call it in their own way.
-        behind: The modules, or functions, that ``update`` runs.
+        behind: The modules, or functions, that ``update`` runs; what else it does must treat rows one by one, and nothing random.
         split: Whether ``conv`` is only the gathering of a GIN layer, whose MLP is the first of ``behind``.
         in_order: Whether ``update`` is the modules of ``behind``, one after the other, and nothing else.
         own: Whether ``conv`` puts a node's own row behind what it hears, for an ``update`` that needs both.

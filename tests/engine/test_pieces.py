@@ -11,6 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from dropgnn import Bernoulli, DropGNN, Exhaustive
+from dropgnn.data.qm9.dataset import QM9
 from dropgnn.engine import edge_network
 from dropgnn.engine.parts import Parts
 from dropgnn.engine.pieces import VARIES, Features, Pieces, pieces_of
@@ -69,6 +70,16 @@ def test_pieces_mean_what_the_network_means(kind: str, sampler: Any, mode: str, 
     assert_engines_agree(model, batch(), generator=generator(1), inputs=False, engines=("reference", "shared"))
     assert chosen
     assert all(number is not None and 1 < number < 30 for number in chosen)
+
+
+def test_molecules_have_few_pieces(few: QM9, chosen: list[int | None]) -> None:
+    data = few.graphs("complete").batch(list(range(50, 114)))
+    model = DropGNN(MPNN(11, edge_dim=5), Bernoulli(0.1, r=2), engine="shared", generator=generator())
+    network = edge_network.network_of(model.plan(*inputs(data)))
+    assert network.edge.numel() > 1_000
+    model(*inputs(data))
+    assert chosen[0] is not None
+    assert chosen[0] < 64
 
 
 def test_two_features_that_vary(chosen: list[int | None]) -> None:
