@@ -101,6 +101,8 @@ def plot(results: dict[str, Any]) -> Figure:
     bars.set_yticks(range(len(rows)), [row["workload"] for row in rows])
     bars.invert_yaxis()
     bars.set_xscale("log")
+    bars.set_xticks([0.3, 1, 3, 10, 30], ["0.3", "1", "3", "10", "30"])
+    bars.margins(y=0.01)
     bars.set_xlabel("time of a training step, in steps of the plain GNN (one run)")
     bars.legend(frameon=False, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 1.07))
     for features, style in (("alike", "o-"), ("different", "s--")):
@@ -109,7 +111,7 @@ def plot(results: dict[str, Any]) -> Figure:
         growth.plot([row["nodes"] for row in curve], times, style, color=COLOURS["shared"], label=f"nodes {features}")
     growth.legend(frameon=False)
     growth.set_xscale("log")
-    growth.set_ylim(bottom=0)
+    growth.set_ylim(0, 1.2 * max(row["microseconds per node"] for row in results["growth"]))
     growth.set_xlabel("nodes of a 3-regular graph")
     growth.set_ylabel("microseconds per node, all 1-dropouts")
     for ax in (bars, growth):

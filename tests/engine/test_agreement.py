@@ -72,7 +72,6 @@ ENCODERS: dict[str, Callable[[], torch.nn.Module]] = {
 }
 SAMPLERS = {
     "bernoulli": Bernoulli(p=0.3, r=4),
-    "bernoulli-by-size": Bernoulli(p=0.3, r=lambda graph: graph.nodes_per_graph.clamp(min=1) + 1),
     "stratified": Stratified(p=0.4, r=4),
     "exhaustive-1": Exhaustive(p=0.2, k=1),
     "exhaustive-2": Exhaustive(p=0.2, k=2),
@@ -111,6 +110,16 @@ def test_every_combination(encoder: str, mode: str, sampler: str, training: bool
     assert_engines_agree(model, graph, generator=generator(1))
     if not training:  # several steps of training are compared below
         assert_engines_agree(model, graph, generator=generator(2), inputs=False)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_as_many_runs_as_nodes(mode: str) -> None:
+    torch.manual_seed(0)
+    model = DropGNN(
+        GIN(3, 4, 2), Bernoulli(p=0.3, r=lambda graph: graph.nodes_per_graph.clamp(min=1) + 1), mode
+    ).double()
+    for inputs in (True, False):
+        assert_engines_agree(model, awkward_batch(), generator=generator(1), inputs=inputs)
 
 
 @pytest.mark.parametrize("aggregator", ["mean", "sum", "max", "transform-sum"])
