@@ -70,7 +70,8 @@ def workloads(data: Path | None) -> list[Workload]:
         listed.append(Workload("MUTAG, batch 128", mutag, 128, encoder, _readout, (3, 4)))
         listed.append(Workload("MUTAG, batch 128, exhaustive", mutag, 128, encoder, _readout, (8, 3), exhaustive=True))
     for shape, size in (("complete", 16), ("complete", 64), ("sparse", 16), ("sparse", 64)):
-        graphs, complete = partial(molecules, size, complete=shape == "complete"), shape == "complete"
+        complete = shape == "complete"
+        graphs = partial(molecules, size, complete=complete)
         what = f"{shape} graphs, batch {size}"
         mpnn = Workload(f"MPNN, {what}", graphs, size, _mpnn, _set2set, (20, 1.2) if complete else None)
         if complete and size == 64:  # in all copies this would take four times the 6 GB of batch 16

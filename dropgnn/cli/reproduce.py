@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -160,6 +161,7 @@ def table3(
     from dropgnn.cli.qm9 import load_qm9
     from dropgnn.data.qm9.targets import TARGETS
     from dropgnn.errors import InvalidArgument
+    from dropgnn.experiments.property_regression import run
     from dropgnn.experiments.studies.table3 import PAIRS, Extent, trials
     from dropgnn.molecules.models import MODELS
     from dropgnn.training.presets import PRESETS
@@ -178,19 +180,21 @@ def table3(
     molecules = load_qm9()  # made now, if need be, and not by the processes that train
     if limit is not None and limit > len(molecules):
         raise InvalidArgument("limit", f"must be at most the number of molecules, {len(molecules):,}", got=limit)
-    from functools import partial
-
-    from dropgnn.experiments.property_regression import run
-
-    work.mkdir(parents=True, exist_ok=True)
-    training = (
-        run if cluster is not None else partial(run, unfinished=work.resolve())
-    )  # machines may not share a folder
+    here = None if cluster is not None else work.resolve()  # machines of a cluster may not share a folder
     options = {
         "models": models, "targets": targets, "limit": limit, "epochs": epochs, "seeds": seeds, "quick": quick,
         "preset": preset if preset != "paper" else None,
     }  # fmt: skip
-    _run("table3", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, training=training)
+    _run(
+        "table3",
+        trials(extent),
+        options,
+        jobs=jobs,
+        cluster=cluster,
+        work=work,
+        results=results,
+        training=partial(run, unfinished=here),
+    )
 
 
 def _run(

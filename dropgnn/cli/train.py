@@ -90,9 +90,14 @@ def _is_there(file: Path, settings: Settings) -> bool:
     if file.is_file():
         with suppress(DataProblem):
             if TrainedModel.load(file).settings == settings:
+                _checkpoint(file).unlink(missing_ok=True)
                 return True
     new_file(file)
     return False
+
+
+def _checkpoint(file: Path) -> Path:
+    return file.with_name(f"{file.name}.checkpoint")
 
 
 def _train(settings: Settings, molecules: Arrays, ranks: Ranks, out: Path) -> None:
@@ -100,7 +105,7 @@ def _train(settings: Settings, molecules: Arrays, ranks: Ranks, out: Path) -> No
     from dropgnn.molecules.fitting import Fit
     from dropgnn.molecules.trained import TrainedModel
 
-    checkpoint = out.with_name(f"{out.name}.checkpoint")
+    checkpoint = _checkpoint(out)
     fit = Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint)
     _run(fit)
     trained = TrainedModel.of(fit)

@@ -97,8 +97,13 @@ def _why_not_layer(layer: Layer, *, with_features: bool) -> str | None:
 def _why_not_beside(encoder: torch.nn.Module, layers: Sequence[Layer], entry: torch.nn.Module | None) -> str | None:
     """Modules outside of all layers can only run in ``combine``, on states: statistics and chance would be those of states."""
     known = {id(entry)} | {id(part) for layer in layers for part in (layer.message, *layer.behind)}
-    known |= {id(part) for child in inside(encoder) if type(child) in COMBINES for part in inside(child)}
-    _, *beside = inside(encoder, without=known)
+    combining = [part for child in inside(encoder) if type(child) in COMBINES for part in inside(child)]
+    _, *beside = inside(encoder, without=known | {id(part) for part in combining})
+    for child in combining:
+        if type(child) not in (*COMBINES, torch.nn.LSTM, torch.nn.Linear):
+            return f"{type(child).__name__} is not a module known to treat rows one by one"
+        if (reason := _why_changed(child)) is not None:
+            return reason
     for child in beside:
         if isinstance(child, _BatchNorm) and (child.training or child.running_mean is None):
             return f"{type(child).__name__} behind the last layer takes batch statistics"
@@ -111,8 +116,10 @@ def _why_not_convolution(conv: torch.nn.Module) -> str | None:
     name = type(conv).__name__
     if type(conv) not in CONVOLUTIONS:
         return f"{name} is not a layer known to look only at a node and what it hears"
-    if has_hooks(conv) or getattr(conv, "explain", False):
-        return f"{name} has hooks, which want to see every copy"
+    if getattr(conv, "explain", False):
+        return f"{name} is being explained, which wants to see every copy"
+    if (reason := next(filter(None, map(_why_changed, inside(conv))), None)) is not None:
+        return reason
     if type(conv) is not GATConv and getattr(conv, "aggr", None) not in AGGREGATIONS:
         return f"{name} aggregates by {conv.aggr!r}"
     if getattr(conv, "flow", "source_to_target") != "source_to_target":
@@ -162,8 +169,8 @@ def _why_not_alone(module: torch.nn.Module) -> str | None:
     name = type(module).__name__
     if type(module) not in ROW_BY_ROW:  # what is derived from them may do anything
         return f"{name} is not a module known to treat rows one by one"
-    if has_hooks(module):
-        return f"{name} has hooks, which want to see every copy"
+    if (reason := _why_changed(module)) is not None:
+        return reason
     if isinstance(module, LayerNorm) and module.mode != "node":
         return f"{name} in mode {module.mode!r} looks at a whole graph"
     if isinstance(module, MLP) and not isinstance(module.act, torch.nn.Module | None):
@@ -175,6 +182,14 @@ def _why_not_alone(module: torch.nn.Module) -> str | None:
     if isinstance(module, PyGBatchNorm) and module.allow_single_element:
         return f"{name}(allow_single_element=True) counts rows"
     return None
+
+
+def _why_changed(module: torch.nn.Module) -> str | None:
+    """Why a module may do something else than its class says."""
+    name = type(module).__name__
+    if has_hooks(module):
+        return f"{name} has hooks, which want to see every copy"
+    return f"{name} has a forward of its own" if "forward" in vars(module) else None
 
 
 def has_hooks(module: torch.nn.Module) -> bool:

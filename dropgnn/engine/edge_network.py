@@ -40,7 +40,8 @@ class Messages:
 
     @cached_property
     def blocks(self) -> Blocks:
-        return Blocks.of(self.matrix)
+        with torch.inference_mode(False):  # they may be needed for training later
+            return Blocks.of(self.matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +130,11 @@ def _say_by_pieces(x: Tensor, pieces: Pieces, messages: Messages) -> tuple[Tenso
     """What states say through B and Q, once for every piece, and what each edge of the level carries of it: rows and factors."""
     loops, piece = loops_for(x), pieces.piece[messages.matrix]
     spoken, example = loops.colour_rows(torch.stack([messages.sender.long(), piece.long()], dim=1))
-    ends, order = loops.group(piece[example], pieces.matrices.size(0))
+    ptr, order = loops.group(piece[example], pieces.matrices.size(0))
     place = torch.empty_like(order)
     place[order] = torch.arange(order.numel(), dtype=order.dtype)
     ones = x.new_ones(order.numel(), dtype=torch.float64)
-    said = multiply(combine(x, order.numel(), place, messages.sender[example], ones), pieces, ends)
+    said = multiply(combine(x, order.numel(), place, messages.sender[example], ones), pieces, ptr)
     value = pieces.value[:, messages.matrix[messages.heard]].double()
     value = torch.cat([value.new_ones(1, value.size(1)), value])
     column = place[spoken][messages.heard] * len(value) + torch.arange(len(value)).unsqueeze(1)
@@ -165,6 +166,6 @@ def _network(plan: SharedPlan) -> Network:
         message, example = loops.colour_rows(pairs)
         messages.append(Messages(level.sender[example], matrix_of_edge[example], message))
     attr = (plan.graph if plan.origin is None else plan.origin).edge_attr
-    if attr is None or attr.requires_grad or not attr.is_cpu:
-        return Network(edges[first], None, messages)
-    return Network(edges[first], Features.of(attr[edges[first]]), messages)
+    assert attr is not None
+    known = attr.is_cpu and not attr.requires_grad
+    return Network(edges[first], Features.of(attr[edges[first]]) if known else None, messages)

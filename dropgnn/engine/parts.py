@@ -66,7 +66,12 @@ class Parts:
             )
         graph, runs = self._graph(chosen), self._runs(chosen)
         with self._busy:
-            levels, used = self._levels(chosen, graph, runs)
+            try:
+                levels, used = self._levels(chosen, graph, runs)
+            except BaseException:  # interrupted: whatever was numbered must not be taken for known
+                for numbers in self._numbers:
+                    numbers.fill_(-1)
+                raise
         whole = self.plan
         return SharedPlan(
             graph, runs, tuple(levels), whole.source[used], whole.mode, whole.degrees, whole.edge_colour, whole.graph
@@ -89,7 +94,8 @@ class Parts:
             weight, count, share, rest = self._loops.weigh(base, ptr, node, label, *given, used.numel())
             cut, silenced = Pairs(base, ptr, node, label, share, rest), None
             if level.silent and runs.dropped.numel():
-                dropped, numbers[level.num_states] = cut.of_dropped(drop_ptr), used.numel()
+                numbers[level.num_states] = used.numel()
+                dropped = cut.of_dropped(drop_ptr)
                 silenced, cut = label[dropped], cut.labelled(dropped, numbers[level.num_states])
             levels.append(Level(cut, own, degree, edge_ptr, sender, edge, weight, count, silenced))
             below = numbers

@@ -43,8 +43,8 @@ class Features(NamedTuple):
 
     @classmethod
     def of(cls, rows: Tensor) -> Features:
-        varying = torch.tensor([number for number, column in enumerate(rows.t()) if column.unique().numel() > VARIES])
-        varying = varying.long()
+        found = [number for number, column in enumerate(rows.t()) if column.unique().numel() > VARIES]
+        varying = torch.tensor(found, dtype=torch.long)
         fixed = rows.index_fill(1, varying, 0.0)
         return cls(fixed, colour_rows(words(fixed))[0], varying, rows.t()[varying])
 
@@ -75,7 +75,7 @@ def pieces_of(conv: NNConv, x: Tensor, features: Features) -> Pieces | None:
         active = torch.addmm(still, features.value.t(), slope) > 0
     piece, example = colour_rows(torch.cat([features.alike.long().unsqueeze(1), _packed(active)], dim=1))
     parts = 1 + features.varying.numel()
-    if 2 * parts * example.numel() > piece.numel():
+    if 2 * parts * example.numel() > piece.numel():  # half as many, or sorting rows by piece does not pay
         return None
     on = active[example].to(x.dtype)
     base = linear(on * still[example], last.weight, last.bias)
@@ -95,18 +95,18 @@ def _packed(bits: Tensor) -> Tensor:
     return (padded.long() << torch.arange(WORD)).sum(dim=2)
 
 
-def multiply(rows: Tensor, pieces: Pieces, ends: Tensor) -> Tensor:
-    """Every row times B and Q of its piece, ``[M, (1 + C) out]``; rows are sorted by piece, ``ends`` says where each begins."""
-    return _Multiply.apply(rows, pieces.matrices, ends.tolist())
+def multiply(rows: Tensor, pieces: Pieces, ptr: Tensor) -> Tensor:
+    """Every row times B and Q of its piece, ``[M, (1 + C) out]``; rows are sorted by piece, ``ptr`` says where each begins."""
+    return _Multiply.apply(rows, pieces.matrices, ptr.tolist())
 
 
 class _Multiply(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, matrices: Tensor, ends: list[int]) -> Tensor:
+    def forward(ctx: Any, rows: Tensor, matrices: Tensor, ptr: list[int]) -> Tensor:
         ctx.save_for_backward(rows, matrices)
-        ctx.ends = ends
+        ctx.ptr = ptr
         out = rows.new_empty(rows.size(0), matrices.size(2))
-        for matrix, (start, end) in zip(matrices, pairwise(ends), strict=True):
+        for matrix, (start, end) in zip(matrices, pairwise(ptr), strict=True):
             torch.mm(rows[start:end], matrix, out=out[start:end])
         return out
 
@@ -116,7 +116,7 @@ class _Multiply(torch.autograd.Function):
         rows, matrices = ctx.saved_tensors
         gradient = gradient.contiguous()
         to_rows, to_matrices = torch.empty_like(rows), torch.empty_like(matrices)
-        for number, (start, end) in enumerate(pairwise(ctx.ends)):
+        for number, (start, end) in enumerate(pairwise(ctx.ptr)):
             torch.mm(gradient[start:end], matrices[number].t(), out=to_rows[start:end])
             torch.mm(rows[start:end].t(), gradient[start:end], out=to_matrices[number])
         return to_rows, to_matrices, None

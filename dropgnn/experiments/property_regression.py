@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from dropgnn.data.qm9.dataset import QM9
+from dropgnn.errors import DataProblem
 from dropgnn.experiments.store import Store
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings
@@ -56,7 +57,13 @@ def run(
         trial.model, trial.drops, (trial.target,), trial.limit, trial.epochs, preset=trial.preset, seed=trial.seed
     )
     checkpoint = None if unfinished is None else Store(unfinished, EXPERIMENT).unfinished(trial)
-    fit = Fit(settings, molecules(), checkpoint=checkpoint)
+    try:
+        fit = Fit(settings, molecules(), checkpoint=checkpoint)
+    except DataProblem:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        checkpoint.replace(checkpoint.with_suffix(".broken"))  # whatever it is, nothing to go on from
+        fit = Fit(settings, molecules(), checkpoint=checkpoint)
 
     def tell(done: int) -> None:
         epoch, step = divmod(done, fit.steps)

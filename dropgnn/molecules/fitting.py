@@ -250,7 +250,7 @@ class Fit:
         self.position.curve = tuple((loss, error) for loss, error in self.position.curve)
         self._optimizer.param_groups[0]["lr"] = facts["learning_rate"]
         self._scheduler.best, self._scheduler.num_bad_epochs = facts["plateau"]
-        self._earlier = facts["seconds"]
+        self._earlier = facts.get("seconds", 0.0)
 
 
 def _as_json(settings: Settings) -> dict[str, Any]:

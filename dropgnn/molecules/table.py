@@ -16,6 +16,9 @@ from dropgnn.molecules.trained import Prediction, TrainedModel
 
 REMARK, PROBLEM = "remark", "problem"
 LARGEST_FIELD = 1 << 24
+LONGEST_ROW = 1_000
+"""Lines that a row may span, or a file in which every line opens a quote would be read again and again."""
+
 SHOWN = 60
 BYTES = "surrogateescape"
 
@@ -86,23 +89,24 @@ def _rows(lines: Sequence[str]) -> Iterator[Row]:
     """Rows, which may span lines. A line that no row can begin with is one by itself, and the next line begins another.
 
     >>> for row in _rows(["name,smiles\\n", '"open,C\\n', "water,O\\n"]):
-    ...     print(row.line, row.fields, row.broken)
-    1 ('name', 'smiles')
-    2 ('"open,C',) unexpected end of data
-    3 ('water', 'O')
+    ...     print(row)
+    Row(line=1, fields=('name', 'smiles'), broken='')
+    Row(line=2, fields=('"open,C',), broken='unexpected end of data')
+    Row(line=3, fields=('water', 'O'), broken='')
     """
     done = 0
     while done < len(lines):
-        start = done
-        reader = csv.reader(map(lines.__getitem__, range(start, len(lines))), strict=True)
+        ahead = range(done, min(done + LONGEST_ROW, len(lines)))
+        reader = csv.reader(map(lines.__getitem__, ahead), strict=True)
         try:
-            for fields in reader:
-                done = start + reader.line_num
-                if fields:
-                    yield Row(done, tuple(fields))
+            fields = next(reader)
         except csv.Error as problem:
-            yield Row(done + 1, (lines[done].rstrip("\r\n"),), broken=str(problem))
             done += 1
+            yield Row(done, (lines[done - 1].rstrip("\r\n"),), broken=str(problem))
+            continue
+        done += reader.line_num
+        if fields:
+            yield Row(done, tuple(fields))
 
 
 def quoted(text: str) -> str:

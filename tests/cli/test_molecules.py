@@ -19,6 +19,7 @@ from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.qm9.smiles import LARGEST, LONGEST, FromSmiles, molecule_from_smiles
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings
+from dropgnn.molecules.table import _rows
 from dropgnn.molecules.trained import TrainedModel
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
@@ -131,6 +132,7 @@ def test_a_broken_row_does_not_take_the_others_along(model: Path, tmp_path: Path
     content = [
         b"name,smiles",
         b"caf\xe9,C",
+        b"no molecule,C\xe9",
         b'"two\nlines",CO',
         b'"closed"badly,C',
         b'"open,C',
@@ -140,8 +142,13 @@ def test_a_broken_row_does_not_take_the_others_along(model: Path, tmp_path: Path
     (tmp_path / "molecules.csv").write_bytes(b"\n".join(content) + b"\n")
     done = predict(model, tmp_path / "molecules.csv")
     assert done.returncode == 1
-    assert "3 of 6 molecules predicted" in done.stdout
-    said = {5: "no row of a CSV file", 6: "no row of a CSV file", 7: "52 fields where the header has 2; too many"}
+    assert "3 of 7 molecules predicted" in done.stdout
+    said = {
+        3: "",
+        6: "no row of a CSV file",
+        7: "no row of a CSV file",
+        8: "52 fields where the header has 2; too many",
+    }
     for line, problem in said.items():
         assert f"molecules.csv, line {line}: {problem}" in done.stderr
     written = (tmp_path / "molecules.predicted.csv").read_bytes()
@@ -187,6 +194,13 @@ def test_a_damaged_or_hostile_model_is_refused(damage: str, model: Path, tmp_pat
     assert not (tmp_path / "molecules.predicted.csv").exists()
     assert pickle.loads(pickle.dumps(Trap(mark))) is None  # the trap is one
     assert mark.exists()
+
+
+def test_a_file_of_open_quotes_is_read_once() -> None:
+    lines = ['a","b\n'] * 3_000
+    with_rows = list(_rows(lines))
+    assert [row.line for row in with_rows] == list(range(1, 3_001))
+    assert all(row.broken for row in with_rows)
 
 
 def test_interrupted_what_was_predicted_is_kept(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

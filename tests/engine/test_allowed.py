@@ -76,6 +76,12 @@ def watched(encoder: torch.nn.Module, kind: type[torch.nn.Module]) -> torch.nn.M
     return encoder
 
 
+def forwarded(encoder: torch.nn.Module) -> torch.nn.Module:
+    linear = next(module for module in encoder.modules() if isinstance(module, torch.nn.Linear))
+    vars(linear)["forward"] = lambda x: x @ linear.weight.t() + torch.rand(1)
+    return encoder
+
+
 class Noisy(pyg.MLP):
     def forward(self, x: Tensor, *given: Any, **named: Any) -> Tensor:
         return super().forward(x, *given, **named) + torch.rand(1)
@@ -123,6 +129,9 @@ REFUSED: dict[str, tuple[Callable[[], torch.nn.Module], str]] = {
     "hook": (hooked, "GCNConv has hooks"),
     "propagate hook": (propagating, "GINConv has hooks"),
     "hook on a linear map": (lambda: watched(GIN(3, 4, 2), torch.nn.Linear), "Linear has hooks"),
+    "hook inside a convolution": (lambda: watched(pyg.GCN(3, 4, 2), pyg.Linear), "Linear has hooks"),
+    "hook inside jumping knowledge": (lambda: watched(pyg.GCN(3, 4, 2, jk="lstm"), torch.nn.LSTM), "LSTM has hooks"),
+    "another forward": (lambda: forwarded(GIN(3, 4, 2)), "Linear has a forward of its own"),
     "hook on a norm": (lambda: watched(pyg.GCN(3, 4, 2, norm="layer_norm"), pyg.LayerNorm), "LayerNorm has hooks"),
     "function inside an MLP": (
         lambda: last_mlp(pyg.MLP([3, 4, 4], act=lambda x: torch.dropout(x, 0.5, True), norm=None)),

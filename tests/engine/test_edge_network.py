@@ -96,6 +96,18 @@ def test_no_edges_at_all() -> None:
         assert_engines_agree(model, alone, generator=generator(), inputs=False)
 
 
+@pytest.mark.parametrize("atoms", [4, 12])
+def test_a_plan_used_in_inference_mode_can_train(atoms: int) -> None:
+    graph = molecule(atoms, seed=0)
+    model = DropGNN(one_gnn(), Exhaustive(0.2, k=1), engine="shared")
+    plan = model.plan(graph.x, graph.edge_index, graph.edge_attr)
+    with torch.inference_mode():
+        seen = model.eval()(graph.x, graph.edge_index, graph.edge_attr, plan=plan)
+    out = model.train()(graph.x, graph.edge_index, graph.edge_attr, plan=plan)
+    out.sum().backward()
+    torch.testing.assert_close(out.detach(), seen.clone())
+
+
 class NetworkGNN(Encoder):
     """One NNConv layer around a network of choice."""
 
