@@ -167,23 +167,21 @@ class Trap:
         return os.mkdir, (str(self.mark),)
 
 
-@pytest.mark.parametrize("damage", ["pickle", "torch", "empty", "truncated", "changed", "missing", "folder", "table"])
+@pytest.mark.parametrize(
+    "damage", ["pickle", "torch", "truncated", "changed"]
+)  # and more in tests/molecules/test_trained.py
 def test_a_damaged_or_hostile_model_is_refused(damage: str, model: Path, tmp_path: Path) -> None:
     bad, mark, content = tmp_path / "bad.safetensors", tmp_path / "executed", model.read_bytes()
     table = tmp_path / "molecules.csv"
     table.write_text("smiles\nC\n")
     if damage == "torch":
         torch.save({"model": Trap(mark)}, bad)
-    elif damage == "folder":
-        bad.mkdir()
-    elif damage != "missing":
+    else:
         bad.write_bytes(
             {
                 "pickle": pickle.dumps(Trap(mark)),
-                "empty": b"",
                 "truncated": content[: len(content) // 2],
                 "changed": content[:-1] + bytes([content[-1] ^ 1]),
-                "table": table.read_bytes(),
             }[damage]
         )
     done = predict(bad, table)

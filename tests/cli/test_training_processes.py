@@ -18,7 +18,8 @@ from dropgnn.molecules.trained import TrainedModel
 from dropgnn.training.tensor_files import load_tensors
 
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
-TRAIN = ("train", "qm9", "--limit", "60", "--epochs", "6", "--batch-size", "8", "--target", "mu", "--target", "gap")
+ONE = ("train", "qm9", "--limit", "60", "--epochs", "6", "--batch-size", "8", "--target", "mu")
+TRAIN = (*ONE, "--target", "gap")
 TABLE3 = (
     "reproduce",
     "table3",
@@ -77,12 +78,11 @@ def same(one: Path, other: Path) -> bool:
 
 def test_the_same_command_under_torchrun(environment: dict[str, str], tmp_path: Path) -> None:
     """Random runs: other numbers than on one process, but the same ones every time; who is first does the talking."""
-    said = [finish(environment, tmp_path / name, *TRAIN, launcher=TORCHRUN) for name in ("one", "again")]
-    assert said[0].count("mean absolute errors") == 2
-    for file in (tmp_path / "one").iterdir():
-        assert same(file, tmp_path / "again" / file.name)
-        assert TrainedModel.load(file).settings.epochs == 6
-    assert len(list((tmp_path / "one").iterdir())) == 2
+    said = [finish(environment, tmp_path / name, *ONE, launcher=TORCHRUN) for name in ("one", "again")]
+    assert said[0].count("mean absolute errors") == 1
+    (file,) = (tmp_path / "one").iterdir()
+    assert same(file, tmp_path / "again" / file.name)
+    assert TrainedModel.load(file).settings.epochs == 6
 
 
 def test_killed_in_the_second_model_it_goes_on_there(environment: dict[str, str], tmp_path: Path) -> None:
