@@ -33,6 +33,7 @@ from dropgnn.data.synthetic import SYNTHETIC, task
 from dropgnn.experiments.store import versions
 from dropgnn.nn import GIN, DropGNN
 from dropgnn.runs.samplers import Exhaustive
+from dropgnn.testing import peak_megabytes
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "results.json"
@@ -80,17 +81,12 @@ def _peak(workload: str, contestant: str) -> float:
     trainer.train()  # compiled code and optimiser state are there for good
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back, or it would not count when it is taken again (glibc)
-    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far (Linux)
-    before = _status("VmRSS")
-    for _ in range(3):
-        trainer.train()
-    return (_status("VmHWM") - before) / 1024
 
+    def train() -> None:
+        for _ in range(3):
+            trainer.train()
 
-def _status(field: str) -> int:
-    """A field of this process' status, in kilobytes."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+    return peak_megabytes(train)
 
 
 def measure_growth(*, repeats: int) -> list[dict[str, Any]]:
@@ -164,14 +160,14 @@ def main() -> None:
         "tasks": lambda: measure_tasks(seeds=10),
         "qm9": lambda: measure_qm9(console),
     }
-    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() and data_folder() is not None else {}
     for name in parts if options.part is None else (options.part,):
         results[name] = parts[name]()
         results.setdefault("measured", {})[name] = {"on": datetime.now(UTC).date().isoformat()} | versions()
         if data_folder() is not None:
             RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     show(results, console)
-    if data_folder() is not None:
+    if data_folder() is not None and {"steps", "growth"} <= results.keys():
         plot(results).savefig(FOLDER / "results.svg", metadata={"Date": None})
 
 

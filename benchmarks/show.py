@@ -16,8 +16,9 @@ COLOURS = {"plain": "#9aa5b1", "batched": "#2b6ca3", "shared": "#c8502d"}
 
 def show(results: dict[str, Any], console: Console) -> None:
     """One table per number of threads, then memory, growth and tasks where they were measured."""
-    for threads in sorted({row["threads"] for row in results["steps"]}):
-        console.print(_steps([row for row in results["steps"] if row["threads"] == threads], threads))
+    steps = results.get("steps", ())
+    for threads in sorted({row["threads"] for row in steps}):
+        console.print(_steps([row for row in steps if row["threads"] == threads], threads))
     if results.get("epochs"):
         console.print(_epochs(results["epochs"]))
     if "megabytes" in results:

@@ -1,4 +1,4 @@
-"""Property assertions, for our tests and for yours: engines agree, node order and batch mates do not matter.
+"""Property assertions, for our tests and for yours: engines agree, node order and batch mates do not matter; and peak memory.
 
 Every assertion draws its runs once and compares in the dtype of the model; use float64 for tight tolerances.
 """
@@ -6,8 +6,9 @@ Every assertion draws its runs once and compares in the dtype of the model; use 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -157,3 +158,16 @@ def _assert_close(observed: Tensor, expected: Tensor, what: str, tolerance: floa
     torch.testing.assert_close(
         observed, expected, rtol=tolerance, atol=tolerance, msg=lambda text: f"{what} differs\n{text}"
     )
+
+
+def peak_megabytes(work: Callable[[], object]) -> float:
+    """How far the memory of this process rises above what it had (Linux)."""
+
+    def status(field: str) -> int:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak so far
+    before = status("VmRSS")
+    work()
+    return (status("VmHWM") - before) / 1024

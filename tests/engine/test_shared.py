@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,25 +24,12 @@ from dropgnn.errors import NotShared
 from dropgnn.nn import LayerReadout, Pooled
 from dropgnn.runs.modes import MODES
 from dropgnn.runs.samplers import Sampler
-from dropgnn.testing import assert_engines_agree
+from dropgnn.testing import assert_engines_agree, peak_megabytes
 from dropgnn.theory.wl import Palette, refine
 from dropgnn.training.ahead import ahead
 from dropgnn.training.loop import inputs
 from tests.conftest import awkward_batch, generator
 from tests.engine.test_agreement import OwnGNN
-
-
-def peak_megabytes(work: Callable[[], object]) -> float:
-    """How far the memory of this process rises above what it had (Linux)."""
-
-    def status(field: str) -> int:
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith(field))
-
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forget the peak so far
-    before = status("VmRSS")
-    work()
-    return (status("VmHWM") - before) / 1024
 
 
 def random_graph(seed: int, nodes: int = 7) -> Graph:
