@@ -22,6 +22,9 @@ Jobs = Annotated[int, typer.Option(min=1, help="Processes to use, one thread eac
 Cluster = Annotated[str | None, typer.Option(help="Run on Ray: 'local', or the address of a cluster.")]
 Work = Annotated[Path, typer.Option(help="Where finished trials are kept; run again to go on.")]
 Results = Annotated[Path, typer.Option(help="Where the study's file is written, for dropgnn report.")]
+Adopt = Annotated[
+    bool, typer.Option("--adopt", help="Go on from the study's files in --results: their trials are not run again.")
+]
 
 
 def synthetic(study: str) -> Callable[..., None]:
@@ -42,6 +45,7 @@ def synthetic(study: str) -> Callable[..., None]:
         cluster: Cluster = None,
         work: Work = Path("runs"),
         results: Results = Path("results"),
+        adopt: Adopt = False,
     ) -> None:
         from dataclasses import replace
 
@@ -70,7 +74,7 @@ def synthetic(study: str) -> Callable[..., None]:
             "preset": preset if preset != "paper" else None, "quick": quick, "task": tasks, "method": methods, "seeds": seeds,
             "epochs": epochs,
         }  # fmt: skip
-        _run(study, trials, options, jobs=jobs, cluster=cluster, work=work, results=results)
+        _run(study, trials, options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
     return reproduce
 
@@ -107,6 +111,7 @@ def table2(
     cluster: Cluster = None,
     work: Work = Path("runs"),
     results: Results = Path("results"),
+    adopt: Adopt = False,
 ) -> None:
     import os
 
@@ -139,7 +144,7 @@ def table2(
         "rivals": rivals, "quick": quick, "folds": folds, "epochs": epochs, "pool": pool if pool != "sum" else None,
         "preset": preset if preset != "paper" else None,
     }  # fmt: skip
-    _run("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results)
+    _run("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
 
 @commands.command("table3", help="Table 3: twelve properties of the molecules of QM9.")
@@ -157,6 +162,7 @@ def table3(
     cluster: Cluster = None,
     work: Work = Path("runs"),
     results: Results = Path("results"),
+    adopt: Adopt = False,
 ) -> None:
     from dropgnn.cli.qm9 import load_qm9
     from dropgnn.data.qm9.targets import TARGETS
@@ -193,6 +199,7 @@ def table3(
         cluster=cluster,
         work=work,
         results=results,
+        adopt=adopt,
         training=partial(run, unfinished=here),
     )
 
@@ -206,11 +213,12 @@ def _run(
     cluster: str | None,
     work: Path,
     results: Path,
+    adopt: bool,
     training: Callable[..., Mapping[str, Any]] | None = None,
 ) -> None:
     """Run what is missing, write the study's file and print its tables. Options that are ``None`` were not given."""
     from dropgnn.errors import InvalidArgument
-    from dropgnn.experiments.archive import collect, save_archive
+    from dropgnn.experiments import archive as archives
     from dropgnn.experiments.store import Store
     from dropgnn.experiments.studies import STUDIES
     from dropgnn.report.terminal import show
@@ -221,6 +229,9 @@ def _run(
     store = Store(work, chosen.experiment.EXPERIMENT)
     told, name = _told(options)
     interrupted: typer.Exit | None = None
+    if adopt:
+        adopted = archives.adopt(results, study, trials, store)
+        Console(stderr=True).print(f"{adopted} trials taken from {results}", highlight=False)
     try:
         run_with_bar(
             training or chosen.experiment.run,
@@ -233,8 +244,10 @@ def _run(
         )
     except typer.Exit as stopped:  # an interrupted study is a partial one
         interrupted = stopped
-    archive = collect("-".join([study, *name]), study, trials, store, " ".join(["dropgnn reproduce", study, *told]))
-    if not save_archive(results, archive):
+    archive = archives.collect(
+        "-".join([study, *name]), study, trials, store, " ".join(["dropgnn reproduce", study, *told])
+    )
+    if not archives.save_archive(results, archive):
         Console(stderr=True).print(
             f"{results / archive.name}.json has more trials and is left as it is", highlight=False
         )

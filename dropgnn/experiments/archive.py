@@ -37,7 +37,7 @@ def collect(name: str, study: str, trials: Sequence[Any], store: Store, command:
     made_by: dict[str, set[str]] = {}
     for _, record in records:
         for package, number in record["versions"].items():
-            made_by.setdefault(package, set()).add(number)
+            made_by.setdefault(package, set()).update(number.split(", "))
     versions = {package: ", ".join(sorted(numbers)) for package, numbers in made_by.items()}
     return Archive(name, study, found, len(trials), versions, command)
 
@@ -69,6 +69,19 @@ def load_archive(path: Path) -> Archive:
         raise DropGNNError(
             f"{path.name} is not a study's file ({problem}); remove it, or make it again with dropgnn reproduce"
         ) from problem
+
+
+def adopt(folder: Path, study: str, trials: Sequence[Any], store: Store) -> int:
+    """Put into the store what the study's files in the folder have of these trials and it has not; returns how many."""
+    missing = {trial for trial in trials if store.get(trial) is None}
+    lacked = len(missing)
+    for path in sorted(folder.glob(f"{study}*.json")):
+        archive = load_archive(path)
+        for one in archive.found:
+            if one.trial in missing:
+                store.put(one.trial, one.result, seconds=one.seconds, made_by=archive.made_by)
+                missing.remove(one.trial)
+    return lacked - len(missing)
 
 
 def _rounded(value: Any) -> Any:

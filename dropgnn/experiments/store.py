@@ -73,22 +73,25 @@ class Store:
             return None
         return found
 
-    def put(self, trial: Any, result: dict[str, Any], *, seconds: float) -> None:
-        """Keep a result. A reader sees the old state or the new one, never half a file, even if the power fails."""
+    def put(
+        self, trial: Any, result: Mapping[str, Any], *, seconds: float, made_by: Mapping[str, str] | None = None
+    ) -> None:
+        """Keep a result, and the versions it was made by, else those of today. A reader sees the old state or the new one,
+        never half a file, even if the power fails."""
         record = {
             "config": self.config(trial),
             "result": result,
             "check": _check(self.config(trial), result),
             "seconds": round(seconds, 3),
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            "versions": versions(),
+            "versions": versions() if made_by is None else dict(made_by),
         }
         with written_whole(self.path(trial)) as beside:
             beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         self.unfinished(trial).unlink(missing_ok=True)
 
 
-def _check(config: dict[str, Any], result: dict[str, Any]) -> str:
+def _check(config: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     """A word that changes with any digit of them."""
     return hashlib.blake2b(json.dumps([config, result], sort_keys=True).encode(), digest_size=8).hexdigest()
 

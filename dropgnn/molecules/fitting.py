@@ -107,7 +107,7 @@ class Fit:
             self.model = build(settings, self.m).to(ranks.device)
         self.best = self._weights()
         self.position = Position()
-        self._earlier, self._began = 0.0, time.monotonic()
+        self._earlier, self._began = 0.0, time.process_time()
         self._optimizer = torch.optim.Adam(self.model.parameters(), lr=LEARNING_RATE, fused=True)
         self._scheduler = ReduceLROnPlateau(self._optimizer, factor=FACTOR, patience=PATIENCE, min_lr=FLOOR)
         found = ranks.from_first(lambda: load_tensors(checkpoint) if checkpoint and checkpoint.exists() else None)
@@ -125,8 +125,8 @@ class Fit:
 
     @property
     def seconds(self) -> float:
-        """How long this has taken, over all runs of it."""
-        return self._earlier + time.monotonic() - self._began
+        """Of processor time that this has taken, over all runs of it."""
+        return self._earlier + time.process_time() - self._began
 
     @property
     def done(self) -> bool:

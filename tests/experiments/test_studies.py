@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dropgnn.errors import DropGNNError
 from dropgnn.experiments import graph_classification
-from dropgnn.experiments.archive import Archive, load_archive, save_archive
+from dropgnn.experiments.archive import Archive, adopt, collect, load_archive, save_archive
 from dropgnn.experiments.beyond_wl import METHODS, TASKS, TEST_RUNS, Result, Trial, run
 from dropgnn.experiments.paper import TABLE1
+from dropgnn.experiments.store import Store
 from dropgnn.experiments.studies import FULL, QUICK, STUDIES, SYNTHETIC_STUDIES, table2, table3
 from dropgnn.experiments.studies.samplers import TESTED, TRAINED
 from dropgnn.experiments.summary import Cell, Figure, Found, Sheet
@@ -135,6 +137,16 @@ def test_a_study_goes_through_its_file(tmp_path: Path) -> None:
     (tmp_path / "table1.json").write_text('{"study": "table9", "trials": []}')
     with pytest.raises(DropGNNError, match=r"'study' must be one of .*got 'table9'"):
         load_archive(tmp_path / "table1.json")
+
+
+def test_a_study_goes_on_from_its_file(tmp_path: Path) -> None:
+    half = replace(archive_of("table1", share=0.5), made_by={"dropgnn": "0.1", "commit": "a1, b2"})
+    trials = SYNTHETIC_STUDIES["table1"](QUICK)
+    save_archive(tmp_path, half)
+    store = Store(tmp_path / "runs", "beyond-wl")
+    assert adopt(tmp_path, "table1", trials, store) == len(half.found)
+    assert adopt(tmp_path, "table1", trials, store) == 0  # they are there
+    assert collect("table1", "table1", trials, store, half.command) == half
 
 
 def test_regularisation_alone_does_not_help() -> None:
