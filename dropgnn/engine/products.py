@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -87,10 +88,10 @@ def pool(
     chosen: Tensor,
     runs: Runs,
     graph_of_node: Tensor,
-) -> list[Tensor]:
-    """For every chosen copy the sum of its nodes' rows, projected by ``[out, F_l]`` first: ``[D, out]`` for every slice."""
+) -> Tensor:
+    """For every slice and chosen copy the sum of its nodes' rows, projected by ``[out, F_l]`` first: ``[L, D, out]``."""
     if all(map(compiles, (*xs, *weights))):
-        return list(_Pool.apply(pairs, chosen, runs, graph_of_node, *xs, *weights))
+        return _Pool.apply(pairs, chosen, runs, graph_of_node, *xs, *weights)
     pooled = []
     for x, weight, level in zip(xs, weights, pairs, strict=True):
         y, there = x @ weight.t(), level.label >= 0
@@ -98,7 +99,7 @@ def pool(
         gained = _sum(y[level.label[there]], level.copy[there], runs.num_copies)
         lost = _sum(y[level.base[level.node]], level.copy, runs.num_copies)
         pooled.append((undropped[runs.graph] + gained - lost)[chosen])
-    return pooled
+    return torch.stack(pooled)
 
 
 def assignment(pairs: Pairs, runs: Runs) -> tuple[Tensor, Tensor, Tensor]:
@@ -160,7 +161,7 @@ class _Pool(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, pairs: Sequence[Pairs], chosen: Tensor, runs: Runs, graph_of_node: Tensor, *tensors: Tensor
-    ) -> tuple[Tensor, ...]:
+    ) -> Tensor:
         ctx.pairs, ctx.chosen = pairs, chosen.numpy()
         ctx.copies = (runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs)
         ctx.save_for_backward(*tensors)
@@ -168,7 +169,7 @@ class _Pool(torch.autograd.Function):
         for x, weight, level in zip(tensors[: len(pairs)], tensors[len(pairs) :], pairs, strict=True):
             y = weight @ x.t()
             pooled.append(compiled.pool(y.numpy(), ctx.chosen, *_arrays(level)[:4], *ctx.copies))
-        return tuple(map(torch.from_numpy, pooled))
+        return torch.from_numpy(np.stack(pooled))
 
     @staticmethod
     @once_differentiable
@@ -176,8 +177,9 @@ class _Pool(torch.autograd.Function):
         xs, weights = ctx.saved_tensors[: len(ctx.pairs)], ctx.saved_tensors[len(ctx.pairs) :]
         to_xs: list[Tensor | None] = []
         to_weights: list[Tensor] = []
-        for number, (gradient, x, weight, level) in enumerate(zip(gradients, xs, weights, ctx.pairs, strict=True)):
-            arrays = (gradient.contiguous().numpy(), x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
+        slices = gradients[0].contiguous().numpy()
+        for number, (gradient, x, weight, level) in enumerate(zip(slices, xs, weights, ctx.pairs, strict=True)):
+            arrays = (gradient, x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
             y = torch.from_numpy(compiled.pool_back(*arrays))
             to_xs.append(y @ weight if ctx.needs_input_grad[4 + number] else None)
             to_weights.append(y.t() @ x)

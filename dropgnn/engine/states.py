@@ -31,15 +31,16 @@ class PoolsLast(Protocol):
     def linear_parts(self, widths: Sequence[int]) -> Sequence[Tensor] | None:
         """A linear map ``[out, width]`` for each slice of the embedding, or ``None`` where it is not linear after all."""
 
-    def finish(self, pooled: Sequence[Tensor], sizes: Tensor) -> Tensor:
-        """Predictions from the sums of the projected slices over each graph, and the graphs' numbers of nodes."""
+    def finish(self, pooled: Tensor, sizes: Tensor) -> Tensor:
+        """Predictions from the sums of the projected slices over each graph, ``[L, G, out]``, and the graphs' numbers of
+        nodes."""
 
 
 class _Linear(NamedTuple):
     """A head of that kind, on the embedding at hand."""
 
     parts: Sequence[Tensor]
-    finish: Callable[[Sequence[Tensor], Tensor], Tensor]
+    finish: Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +105,9 @@ class States(Embedded):
         pooled, copies = self._pool([main] if other is None else [main, other])
         width, single = main.parts[0].size(0), None
         if auxiliary is not None and other is not None:
-            single = _predict_kinds(auxiliary, other, [part[:, width:] for part in pooled], copies)
-        means = self._mean_over_copies(
-            torch.stack([part[:, :width] for part in pooled], dim=1).index_select(0, copies.kind)
-        )
-        return main.finish(means.unbind(dim=1), self.plan.graph.nodes_per_graph), single
+            single = _predict_kinds(auxiliary, other, pooled[..., width:], copies)
+        means = self._mean_over_copies(pooled[..., :width].index_select(1, copies.kind))
+        return main.finish(means, self.plan.graph.nodes_per_graph), single
 
     def _linear(self, head: torch.nn.Module) -> _Linear | None:
         """The head as a linear map per slice of the embedding, or ``None`` where it is not of that kind."""
@@ -118,8 +117,9 @@ class States(Embedded):
         parts = head.linear_parts([self.xs[number].size(1) for number in pieces])
         return None if parts is None else _Linear(parts, head.finish)
 
-    def _pool(self, heads: Sequence[_Linear]) -> tuple[list[Tensor], Copies]:
-        """What all heads together make of every slice, summed over copies; on the CPU, over those that are alike once."""
+    def _pool(self, heads: Sequence[_Linear]) -> tuple[Tensor, Copies]:
+        """What all heads together make of every slice, summed over copies: ``[L, D, out]``; on the CPU, over those that are
+        alike once."""
         pieces, runs, batch = self.layered.slices(), self.runs, self.plan.graph.batch
         assert pieces is not None
         kinds = distinct_copies if batch.device.type == "cpu" else every_copy
@@ -130,11 +130,11 @@ class States(Embedded):
         return pool(xs, weights, self._pairs(pieces), copies.chosen, runs, batch), copies
 
     def _mean_over_copies(self, x: Tensor) -> Tensor:
-        """The weighted mean over the copies of each graph, ``[C, ...]`` to ``[G, ...]``."""
+        """The weighted mean over the copies of each graph, ``[L, C, out]`` to ``[L, G, out]``."""
         runs = self.runs
         total = runs.weight.new_zeros(runs.num_graphs).index_add(0, runs.graph, runs.weight)
-        share = (runs.weight / total[runs.graph]).to(x.dtype).reshape(-1, *[1] * (x.dim() - 1))
-        return x.new_zeros(runs.num_graphs, *x.shape[1:]).index_add(0, runs.graph, share * x)
+        share = (runs.weight / total[runs.graph]).to(x.dtype).unsqueeze(1)
+        return x.new_zeros(x.size(0), runs.num_graphs, x.size(2)).index_add(1, runs.graph, share * x)
 
     def rows(self) -> Tensor:
         """The embedding of every state after the last layer, ``[S_L, F]``."""
@@ -166,11 +166,11 @@ class States(Embedded):
         return assignment(self.plan.levels[-1].pairs, self.runs)
 
 
-def _predict_kinds(head: torch.nn.Module, linear: _Linear, pooled: Sequence[Tensor], copies: Copies) -> Tensor:
+def _predict_kinds(head: torch.nn.Module, linear: _Linear, pooled: Tensor, copies: Copies) -> Tensor:
     """A prediction for every copy from sums for every kind; what is random in a head is so for every copy."""
     if is_row_by_row(head):
         return linear.finish(pooled, copies.size).index_select(0, copies.kind)
-    return linear.finish([part.index_select(0, copies.kind) for part in pooled], copies.size[copies.kind])
+    return linear.finish(pooled.index_select(1, copies.kind), copies.size[copies.kind])
 
 
 def is_row_by_row(head: torch.nn.Module) -> bool:

@@ -47,12 +47,12 @@ class LayerReadout(torch.nn.Module):
                 "x", f"must have {sum(self.channels)} features, the sum of channels {self.channels}", got=x.size(1)
             )
         slices = zip(self.linears, x.split(self.channels, dim=1), strict=True)
-        return self.add_up([part @ linear.weight.t() for linear, part in slices])  # type: ignore[operator]
+        return self.add_up(torch.stack([part @ linear.weight.t() for linear, part in slices]))  # type: ignore[operator]
 
-    def add_up(self, parts: Sequence[Tensor]) -> Tensor:
-        """The prediction from the slices' projections: biases, dropout, sum."""
+    def add_up(self, projected: Tensor) -> Tensor:
+        """The prediction from the slices' projections ``[L, N, out]``: biases, dropout, sum."""
         bias = torch.stack([linear.bias for linear in self.linears])  # type: ignore[misc]
-        return self.dropout(torch.stack(list(parts)) + bias.unsqueeze(1)).sum(dim=0)
+        return self.dropout(projected + bias.unsqueeze(1)).sum(dim=0)
 
 
 class Pooled(torch.nn.Module):
@@ -88,13 +88,13 @@ class Pooled(torch.nn.Module):
             return list(self.head.weight.split(list(widths), dim=1))
         return None
 
-    def finish(self, pooled: Sequence[Tensor], sizes: Tensor) -> Tensor:
-        """Predictions from sums over graphs of what :meth:`linear_parts` projected, and the graphs' sizes."""
+    def finish(self, pooled: Tensor, sizes: Tensor) -> Tensor:
+        """Predictions from sums over graphs of what :meth:`linear_parts` projected, ``[L, G, out]``, and the graphs' sizes."""
         if self.pool == "mean":
-            pooled = [part / sizes.clamp(min=1).to(part.dtype).unsqueeze(1) for part in pooled]
+            pooled = pooled / sizes.clamp(min=1).to(pooled.dtype).unsqueeze(1)
         if isinstance(self.head, LayerReadout):
             return self.head.add_up(pooled)
-        total = torch.stack(list(pooled)).sum(dim=0)
+        total = pooled.sum(dim=0)
         return total if self.head.bias is None else total + self.head.bias  # type: ignore[operator]
 
 
