@@ -94,6 +94,7 @@ def measure_growth(*, repeats: int) -> list[dict[str, Any]]:
 
     Nodes that look alike have few states; nodes that all look different are the other extreme.
     """
+    torch.set_num_threads(1)
     rows = []
     for features, nodes in product(("alike", "different"), SIZES):
         data = cubic(nodes)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+from torch.nn.modules import module as torch_modules
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch_geometric.nn import BatchNorm as PyGBatchNorm
 from torch_geometric.nn import (
@@ -38,6 +39,8 @@ ROW_BY_ROW = (
     torch.nn.SiLU, torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.GRUCell,
 )  # fmt: skip
 
+"""Beside these, modules whose class says ``row_by_row`` of itself."""
+
 COMBINES = (JumpingKnowledge, TrimToLayer)
 """What PyG's GNNs have behind their layers: the rows of a node put together, by an LSTM or not; and what trims sampled
 neighbourhoods, which have no place in a call of ours."""
@@ -58,12 +61,20 @@ MESSAGE_HOOKS = MODULE_HOOKS + tuple(
 )
 """Where modules and PyG's layers keep what others want to see or change."""
 
+GLOBAL_HOOKS = (
+    torch_modules._global_forward_hooks, torch_modules._global_forward_pre_hooks, torch_modules._global_backward_hooks,
+    torch_modules._global_backward_pre_hooks,
+)  # fmt: skip
+"""Where torch keeps those for all modules."""
+
 
 def why_not(encoder: torch.nn.Module, mode: Mode, *, pooled: bool) -> str | None:
     """Why equal rows may not be computed once, or ``None`` where they may."""
     layered = None if pooled else as_layered(encoder)
     if layered is None:
         return f"{type(encoder).__name__} does not come apart into layers that we can look into"
+    if any(GLOBAL_HOOKS):
+        return "hooks on all modules want to see every copy"
     if type(mode) not in MODES:
         return f"mode {mode!r} is not one of ours"
     layers, entry = layered.layers(), layered.entry()
@@ -81,7 +92,7 @@ def _why_not_entry(entry: torch.nn.Module | None) -> str | None:
         return None
     if find_batch_norm(entry) is not None:
         return "what comes before the first layer takes batch statistics"
-    return _why_not_row_by_row(entry)
+    return why_not_row_by_row(entry)
 
 
 def _why_not_layer(layer: Layer, *, with_features: bool) -> str | None:
@@ -90,7 +101,7 @@ def _why_not_layer(layer: Layer, *, with_features: bool) -> str | None:
         return f"{name} is called as a whole; take it apart with dropgnn.engine.layers.split_gin"
     if with_features and type(conv) not in HEARS_FEATURES:
         return f"{name} may use edge features as weights"
-    reasons = (_why_not_convolution(conv), *(_why_not_row_by_row(module) for module in layer.behind))
+    reasons = (_why_not_convolution(conv), *(why_not_row_by_row(module) for module in layer.behind))
     return next((reason for reason in reasons if reason is not None), None)
 
 
@@ -102,7 +113,7 @@ def _why_not_beside(encoder: torch.nn.Module, layers: Sequence[Layer], entry: to
     for child in combining:
         if type(child) not in (*COMBINES, torch.nn.LSTM, torch.nn.Linear):
             return f"{type(child).__name__} is not a module known to treat rows one by one"
-        if (reason := _why_changed(child)) is not None:
+        if (reason := why_changed(child)) is not None:
             return reason
     for child in beside:
         if isinstance(child, _BatchNorm) and (child.training or child.running_mean is None):
@@ -118,7 +129,7 @@ def _why_not_convolution(conv: torch.nn.Module) -> str | None:
         return f"{name} is not a layer known to look only at a node and what it hears"
     if getattr(conv, "explain", False):
         return f"{name} is being explained, which wants to see every copy"
-    if (reason := next(filter(None, map(_why_changed, inside(conv))), None)) is not None:
+    if (reason := next(filter(None, map(why_changed, inside(conv))), None)) is not None:
         return reason
     if type(conv) is not GATConv and getattr(conv, "aggr", None) not in AGGREGATIONS:
         return f"{name} aggregates by {conv.aggr!r}"
@@ -149,10 +160,11 @@ def _why_not_options(conv: torch.nn.Module, name: str) -> str | None:
 def _why_not_edge_network(network: torch.nn.Module) -> str | None:
     if isinstance(network, torch.nn.Module) and find_batch_norm(network) is not None:
         return "the edge network takes batch statistics over all copies of an edge"
-    return _why_not_row_by_row(network)
+    return why_not_row_by_row(network)
 
 
-def _why_not_row_by_row(module: object) -> str | None:
+def why_not_row_by_row(module: object) -> str | None:
+    """Why a module, or a function, is not known to treat rows one by one."""
     if not isinstance(module, torch.nn.Module):
         return _why_not_function(module)
     return next((reason for reason in map(_why_not_alone, inside(module)) if reason is not None), None)
@@ -167,9 +179,11 @@ def _why_not_function(function: object) -> str | None:
 def _why_not_alone(module: torch.nn.Module) -> str | None:
     """The same for a module without what is inside it."""
     name = type(module).__name__
-    if type(module) not in ROW_BY_ROW:  # what is derived from them may do anything
+    if type(module) not in ROW_BY_ROW and "row_by_row" not in vars(
+        type(module)
+    ):  # what is derived from them may do anything
         return f"{name} is not a module known to treat rows one by one"
-    if (reason := _why_changed(module)) is not None:
+    if (reason := why_changed(module)) is not None:
         return reason
     if isinstance(module, LayerNorm) and module.mode != "node":
         return f"{name} in mode {module.mode!r} looks at a whole graph"
@@ -184,7 +198,7 @@ def _why_not_alone(module: torch.nn.Module) -> str | None:
     return None
 
 
-def _why_changed(module: torch.nn.Module) -> str | None:
+def why_changed(module: torch.nn.Module) -> str | None:
     """Why a module may do something else than its class says."""
     name = type(module).__name__
     if has_hooks(module):

@@ -14,6 +14,7 @@ from dropgnn.engine.compiled import colour_rows
 from dropgnn.engine.compiled import edge_features as compiled
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.plan import Level, SharedPlan
+from dropgnn.errors import InvalidArgument
 from dropgnn.graph import Graph
 
 
@@ -68,7 +69,16 @@ def map_features(conv: torch.nn.Module, x: Tensor, graph: Graph, kinds: Kinds) -
     """What a layer adds to rows along each kind of edge, ``[W, F]``."""
     assert graph.edge_attr is not None
     features = graph.edge_attr[kinds.edge]
-    return features.to(x.dtype).contiguous() if conv.lin is None else conv.lin(features)  # type: ignore[operator]
+    if conv.lin is not None:
+        return conv.lin(features)  # type: ignore[operator]
+    if features.size(1) != x.size(1):
+        raise InvalidArgument(
+            "edge_attr",
+            f"must have the {x.size(1)} features of the rows that {type(conv).__name__} adds it to",
+            got=features.size(1),
+            hint="set its edge_dim, or map the features first",
+        )
+    return features.to(x.dtype).contiguous()
 
 
 class _Hear(torch.autograd.Function):

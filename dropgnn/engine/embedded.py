@@ -84,7 +84,14 @@ class Rows(Embedded):
         return predict(head, self.x, self.copy, self.runs.num_copies)
 
 
-def maxima(x: Tensor, owner: Tensor, num_owners: int) -> Tensor:
-    """The largest entries of each owner's rows, -inf where it has none."""
+def maxima(x: Tensor, owner: Tensor, num_owners: int, times: Tensor | None = None) -> Tensor:
+    """The largest entries of each owner's rows, -inf where it has none. The gradient of a tie is shared among the rows; where
+    rows stand for several, ``times`` says for how many."""
     lowest = x.new_full((num_owners, x.size(1)), -torch.inf)
-    return lowest.scatter_reduce(0, owner.unsqueeze(1).expand_as(x), x, "amax")
+    if times is None:
+        return lowest.scatter_reduce(0, owner.unsqueeze(1).expand_as(x), x, "amax")
+    highest = maxima(x.detach(), owner, num_owners)
+    tied = times.to(x.dtype).unsqueeze(1) * (x == highest[owner])
+    ties = torch.zeros_like(lowest).index_add(0, owner, tied)
+    shared = torch.zeros_like(lowest).index_add(0, owner, tied / ties[owner] * x)
+    return highest + (shared - shared.detach())

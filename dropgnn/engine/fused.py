@@ -124,7 +124,7 @@ def _halves(layer: Layer, x: Tensor) -> tuple[_Half, _Half] | None:
             return None
     elif type(conv) is not GINEConv or not can_hear_features(conv, x):
         return None
-    if not layer.in_order or len(layer.behind) != 2 or type(layer.behind[0]) is not torch.nn.Sequential:
+    if layer.update is not None or len(layer.behind) != 2 or type(layer.behind[0]) is not torch.nn.Sequential:
         return None
     modules = (*layer.behind[0], layer.behind[1])
     kinds = (torch.nn.Linear, WeightedBatchNorm, torch.nn.Linear, WeightedBatchNorm)

@@ -27,21 +27,27 @@ class Layer:
 
     Args:
         conv: ``(x, edge_index, edge_attr) -> rows``, the part that looks at neighbours.
-        update: ``(rows, batch, num_graphs) -> rows``, the part behind it.
+        update: ``(rows, batch, num_graphs) -> rows``, the part behind it; ``None`` where that is the modules of ``behind``, one
+            after the other, and nothing else.
         message: The module that ``conv`` runs, and does no more than run: engines that share call it in their own way.
         behind: The modules, or functions, that ``update`` runs; what else it does must treat rows one by one, and nothing random.
         split: Whether ``conv`` is only the gathering of a GIN layer, whose MLP is the first of ``behind``.
-        in_order: Whether ``update`` is the modules of ``behind``, one after the other, and nothing else.
         own: Whether ``conv`` puts a node's own row behind what it hears, for an ``update`` that needs both.
     """
 
     conv: Callable[[Tensor, Tensor, Tensor | None], Tensor]
-    update: Callable[[Tensor, Tensor, int], Tensor]
+    update: Callable[[Tensor, Tensor, int], Tensor] | None
     message: torch.nn.Module
     behind: tuple[Callable[..., Tensor], ...]
     split: bool = False
-    in_order: bool = False
     own: bool = False
+
+    def run_update(self, rows: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+        if self.update is not None:
+            return self.update(rows, batch, num_graphs)
+        for module in self.behind:
+            rows = module(rows)
+        return rows
 
 
 @runtime_checkable
@@ -84,7 +90,7 @@ def walk(layered: Layered, graph: Graph, silenced: Tensor | None) -> Tensor:
     x = enter(layered, graph.x, silenced)
     xs = [x]
     for layer in layered.layers():
-        x = layer.update(layer.conv(x, graph.edge_index, graph.edge_attr), graph.batch, graph.num_graphs)
+        x = layer.run_update(layer.conv(x, graph.edge_index, graph.edge_attr), graph.batch, graph.num_graphs)
         x = silence(x, silenced)
         xs.append(x)
     return layered.combine(xs)

@@ -155,7 +155,8 @@ class _CompiledNorm(torch.autograd.Function):
         arrays = (tensor.detach().numpy() for tensor in (x, weight, gain, bias))
         out, mean, variance, scale, share = map(torch.from_numpy, compiled.forward(*arrays, eps, relu))
         ctx.relu = relu
-        ctx.save_for_backward(x, out, share, mean, scale, gain)
+        kept = out if relu else x  # nobody looks at it without a ReLU, and others may write on what leaves us
+        ctx.save_for_backward(x, kept, share, mean, scale, gain)
         ctx.mark_non_differentiable(mean, variance)
         return out, mean, variance
 

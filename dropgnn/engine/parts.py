@@ -49,9 +49,10 @@ class Parts:
         self._by_graph = of_edge.argsort(stable=True)
         self._edges_per_graph = torch.bincount(of_edge, minlength=graph.num_graphs)
         self._loops = loops_for(graph.x)
-        self._numbers = [
-            torch.full((level.num_rows,), -1, dtype=torch.int32, device=graph.x.device) for level in plan.levels
-        ]
+        with torch.inference_mode(False):  # they are written on whenever a part is taken
+            self._numbers = [
+                torch.full((level.num_rows,), -1, dtype=torch.int32, device=graph.x.device) for level in plan.levels
+            ]
         drop_ptr, _ = dropped_items(plan.runs)
         self._computed = [_computed(level, drop_ptr) for level in plan.levels]
         self._busy = Lock()  # the numbers are written on
@@ -59,23 +60,25 @@ class Parts:
     def take(self, graphs: Sequence[int] | Tensor) -> SharedPlan:
         """The plan for the batch of these graphs, in this order; a graph may come more than once."""
         chosen = torch.as_tensor(graphs, dtype=torch.long, device=self.plan.source.device)
+        if not self.plan.untouched:
+            raise Unsupported(
+                "tensors of the dataset were written to since it was planned; make its plan and Parts again"
+            )
         known = self.plan.graph.num_graphs
         if chosen.numel() and not 0 <= int(chosen.min()) <= int(chosen.max()) < known:
             raise InvalidArgument(
                 "graphs", f"must name graphs of the dataset, 0 to {known - 1}", got=chosen.tolist()[:10]
             )
-        graph, runs = self._graph(chosen), self._runs(chosen)
-        with self._busy:
+        with torch.inference_mode(False), self._busy:  # the part may be needed for training later
+            graph, runs = self._graph(chosen), self._runs(chosen)
             try:
                 levels, used = self._levels(chosen, graph, runs)
             except BaseException:  # interrupted: whatever was numbered must not be taken for known
                 for numbers in self._numbers:
                     numbers.fill_(-1)
                 raise
-        whole = self.plan
-        return SharedPlan(
-            graph, runs, tuple(levels), whole.source[used], whole.mode, whole.degrees, whole.edge_colour, whole.graph
-        )
+            whole, source = self.plan, self.plan.source[used]
+        return SharedPlan(graph, runs, tuple(levels), source, whole.mode, whole.degrees, whole.edge_colour, whole.graph)
 
     def _levels(self, chosen: Tensor, graph: Graph, runs: Runs) -> tuple[list[Level], Tensor]:
         """The levels of a batch, and the states of the dataset that are its states before the first layer."""

@@ -138,7 +138,15 @@ class SharedPlan:
     written: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "written", _versions(self.graph))
+        object.__setattr__(self, "written", self._written())
+
+    def _written(self) -> tuple[int, ...]:
+        return _versions(self.graph) + (() if self.origin is None else _versions(self.origin))
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nobody has written on the tensors it was made from."""
+        return self.written == self._written()
 
     @property
     def rows(self) -> int:
@@ -147,7 +155,7 @@ class SharedPlan:
 
     def is_for(self, graph: Graph) -> bool:
         """Whether this is the batch, bit by bit, with gradients wanted of the same tensors."""
-        same = self.graph.num_graphs == graph.num_graphs and self.written == _versions(self.graph)
+        same = self.graph.num_graphs == graph.num_graphs and self.untouched
         return same and all(_same(getattr(self.graph, name), getattr(graph, name)) for name in TENSORS)
 
     @property

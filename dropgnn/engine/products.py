@@ -103,14 +103,30 @@ def pool(
 
 
 def assignment(pairs: Pairs, runs: Runs) -> tuple[Tensor, Tensor, Tensor]:
-    """(node, state, weight) of everything of positive weight that a node averages over."""
-    share = pairs.share if pairs.share.numel() else runs.weight[pairs.copy]
-    listed, others = (pairs.label >= 0) & (share > 0), pairs.rest > 0
+    """(node, state, weight) of everything of positive weight that a node averages over: listed pairs, and all others at once."""
+    share, listed, others = _counting(pairs, runs)
     return (
         torch.cat([pairs.node[listed], others.nonzero().squeeze(1)]),
         torch.cat([pairs.label[listed], pairs.base[others]]),
         torch.cat([share[listed], pairs.rest[others]]),
     )
+
+
+def multiplicity(pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Tensor:
+    """How many copies of positive weight every entry of :func:`assignment` stands for."""
+    share, listed, others = _counting(pairs, runs)
+    if runs.shares is None:
+        copies = torch.bincount(runs.graph[runs.weight > 0], minlength=runs.num_graphs)[graph_of_node]
+    else:
+        copies = torch.bincount(runs.shares.node[runs.shares.weight > 0], minlength=graph_of_node.numel())
+    left = copies - torch.bincount(pairs.node[share > 0], minlength=graph_of_node.numel())
+    return torch.cat([torch.ones_like(left[:1]).expand(int(listed.sum())), left[others]])
+
+
+def _counting(pairs: Pairs, runs: Runs) -> tuple[Tensor, Tensor, Tensor]:
+    """How much every pair counts; which pairs do; and for which nodes copies do that do not list them."""
+    share = pairs.share if pairs.share.numel() else runs.weight[pairs.copy]
+    return share, (pairs.label >= 0) & (share > 0), pairs.rest > 0
 
 
 class _Compiled(torch.autograd.Function):
@@ -176,13 +192,13 @@ class _Pool(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         xs, weights = ctx.saved_tensors[: len(ctx.pairs)], ctx.saved_tensors[len(ctx.pairs) :]
         to_xs: list[Tensor | None] = []
-        to_weights: list[Tensor] = []
+        to_weights: list[Tensor | None] = []
         slices = gradients[0].contiguous().numpy()
         for number, (gradient, x, weight, level) in enumerate(zip(slices, xs, weights, ctx.pairs, strict=True)):
             arrays = (gradient, x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
             y = torch.from_numpy(compiled.pool_back(*arrays))
             to_xs.append(y @ weight if ctx.needs_input_grad[4 + number] else None)
-            to_weights.append(y.t() @ x)
+            to_weights.append(y.t() @ x if ctx.needs_input_grad[4 + len(xs) + number] else None)
         return None, None, None, None, *to_xs, *to_weights
 
 

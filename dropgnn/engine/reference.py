@@ -61,7 +61,7 @@ def _layer_by_layer(layered: Layered, seen: list[Perturbed], runs: Runs) -> list
             for x, perturbed in zip(xs, seen, strict=True)
         ]
         with row_weights(weights):
-            updated = layer.update(torch.cat(gathered), copy, len(seen))
+            updated = layer.run_update(torch.cat(gathered), copy, len(seen))
         for x, perturbed, rows in zip(xs, seen, updated.split(sizes), strict=True):
             x.append(silence(rows, perturbed.silenced))
     with row_weights(weights):

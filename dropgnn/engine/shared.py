@@ -58,7 +58,8 @@ def plan_allowed(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs)
     """The same, where someone has looked already that nothing speaks against sharing."""
     layered = as_layered(encoder)
     assert layered is not None
-    return make_plan(graph, runs, mode, len(layered.layers()), degrees=_looks_at_degrees(layered))
+    with torch.inference_mode(False):  # it may be needed for training later
+        return make_plan(graph, runs, mode, len(layered.layers()), degrees=_looks_at_degrees(layered))
 
 
 def not_shareable(reason: str) -> Unsupported:
@@ -104,7 +105,7 @@ def _run_layers(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Gra
         if layer.own:
             heard = torch.cat([heard, x[level.own]], dim=1)
         with row_weights(RowWeights(level.weight, level.rows)):
-            x = layer.update(heard, torch.zeros(level.num_states, dtype=torch.long, device=x.device), 1)
+            x = layer.run_update(heard, torch.zeros(level.num_states, dtype=torch.long, device=x.device), 1)
         if level.silent:
             x = torch.cat([x, x.new_zeros(1, x.size(1))])
         xs.append(x)

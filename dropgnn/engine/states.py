@@ -8,16 +8,15 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
-from torch.nn.modules.dropout import _DropoutNd
 
+from dropgnn.engine.allowed import why_not_row_by_row
 from dropgnn.engine.copies import expand
 from dropgnn.engine.embedded import Embedded, Rows, Transform, maxima
 from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
-from dropgnn.engine.modules import inside
 from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.plan import Pairs, SharedPlan
-from dropgnn.engine.products import Copies, assignment, average, distinct_copies, every_copy, pool
+from dropgnn.engine.products import Copies, assignment, average, distinct_copies, every_copy, multiplicity, pool
 from dropgnn.graph import offsets
 from dropgnn.runs.modes import RemoveNodes
 from dropgnn.runs.runs import Runs
@@ -28,7 +27,10 @@ class PoolsLast(Protocol):
     """A head for graphs that is linear up to the pooling: the few distinct rows can be projected first, and then narrow
     ones pooled."""
 
-    def linear_parts(self, widths: Sequence[int]) -> Sequence[Tensor] | None:
+    def behind(self) -> Sequence[torch.nn.Module]:
+        """The modules that ``finish`` runs."""
+
+    def linear_parts(self, xs: Sequence[Tensor]) -> Sequence[Tensor] | None:
         """A linear map ``[out, width]`` for each slice of the embedding, or ``None`` where it is not linear after all."""
 
     def finish(self, pooled: Tensor, sizes: Tensor) -> Tensor:
@@ -41,6 +43,7 @@ class _Linear(NamedTuple):
 
     parts: Sequence[Tensor]
     finish: Callable[[Tensor, Tensor], Tensor]
+    behind: Sequence[torch.nn.Module]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,8 @@ class States(Embedded):
 
     def maxima(self) -> Tensor:
         owner, state, _ = self._assignment()
-        return maxima(self.rows()[state], owner, self.plan.graph.num_nodes)
+        times = multiplicity(self.plan.levels[-1].pairs, self.runs, self.plan.graph.batch)
+        return maxima(self.rows()[state], owner, self.plan.graph.num_nodes, times)
 
     def seen(self) -> Tensor:
         if self.runs.shares is None and not isinstance(self.plan.mode, RemoveNodes):  # everyone is in every copy
@@ -91,7 +95,7 @@ class States(Embedded):
         if linear is None:
             return self.expanded().predict_copies(head)
         pooled, copies = self._pool([linear])
-        return _predict_kinds(head, linear, pooled, copies)
+        return _predict_kinds(linear, pooled, copies)
 
     def predict_means(
         self, head: torch.nn.Module, auxiliary: torch.nn.Module | None
@@ -104,8 +108,8 @@ class States(Embedded):
             return None
         pooled, copies = self._pool([main] if other is None else [main, other])
         width, single = main.parts[0].size(0), None
-        if auxiliary is not None and other is not None:
-            single = _predict_kinds(auxiliary, other, pooled[..., width:], copies)
+        if other is not None:
+            single = _predict_kinds(other, pooled[..., width:], copies)
         means = self._mean_over_copies(pooled[..., :width].index_select(1, copies.kind))
         return main.finish(means, self.plan.graph.nodes_per_graph), single
 
@@ -114,8 +118,8 @@ class States(Embedded):
         pieces = self.layered.slices()
         if pieces is None or not isinstance(head, PoolsLast):
             return None
-        parts = head.linear_parts([self.xs[number].size(1) for number in pieces])
-        return None if parts is None else _Linear(parts, head.finish)
+        parts = head.linear_parts([self.xs[number] for number in pieces])
+        return None if parts is None else _Linear(parts, head.finish, head.behind())
 
     def _pool(self, heads: Sequence[_Linear]) -> tuple[Tensor, Copies]:
         """What all heads together make of every slice, summed over copies: ``[L, D, out]``; on the CPU, over those that are
@@ -166,14 +170,13 @@ class States(Embedded):
         return assignment(self.plan.levels[-1].pairs, self.runs)
 
 
-def _predict_kinds(head: torch.nn.Module, linear: _Linear, pooled: Tensor, copies: Copies) -> Tensor:
-    """A prediction for every copy from sums for every kind; what is random in a head is so for every copy."""
-    if is_row_by_row(head):
+def _predict_kinds(linear: _Linear, pooled: Tensor, copies: Copies) -> Tensor:
+    """A prediction for every copy from sums for every kind; what may be random in a head is so for every copy."""
+    if all(map(is_row_by_row, linear.behind)):
         return linear.finish(pooled, copies.size).index_select(0, copies.kind)
     return linear.finish(pooled.index_select(1, copies.kind), copies.size[copies.kind])
 
 
 def is_row_by_row(head: torch.nn.Module) -> bool:
-    """Whether a head may see one row per state: no batch statistics, nothing random."""
-    random = any(isinstance(child, _DropoutNd) and child.training and child.p > 0 for child in inside(head))
-    return not random and not takes_batch_statistics(head)
+    """Whether a head may see one row per state: it is known to treat rows one by one, with nothing random."""
+    return why_not_row_by_row(head) is None and not takes_batch_statistics(head)

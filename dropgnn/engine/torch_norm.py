@@ -37,8 +37,9 @@ class TorchNorm(torch.autograd.Function):
         unit = centred.mul_(scale)
         out = torch.addcmul(bias, unit, gain)
         out = (out.relu_() if relu else out).to(x.dtype)
-        ctx.relu, ctx.group = relu, group
-        ctx.save_for_backward(unit, share, scale, gain, out)
+        ctx.relu, ctx.group, ctx.dtype = relu, group, x.dtype
+        kept = out if relu else unit  # nobody looks at it without a ReLU, and others may write on what leaves us
+        ctx.save_for_backward(unit, share, scale, gain, kept)
         ctx.mark_non_differentiable(mean, variance)
         return out, mean, variance
 
@@ -50,7 +51,7 @@ class TorchNorm(torch.autograd.Function):
         total, along = gradient.sum(dim=0), (gradient * unit).sum(dim=0)
         all_total, all_along = _over_ranks(ctx.group, total, along)
         to_x = (gradient - share.unsqueeze(1) * torch.addcmul(all_total, unit, all_along)).mul_(scale * gain)
-        return to_x.to(out.dtype), None, along.to(gain.dtype), total.to(gain.dtype), None, None, None
+        return to_x.to(ctx.dtype), None, along.to(gain.dtype), total.to(gain.dtype), None, None, None
 
 
 def count_over_ranks(rows: int, group: Any, device: torch.device) -> int:

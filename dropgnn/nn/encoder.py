@@ -31,6 +31,9 @@ class Encoder(torch.nn.Module, ABC):
                 f"{cls.__name__} overrides forward, which engines that walk its layers would pass by; override layers() or "
                 "combine(), or wrap the encoder in a module of your own"
             )
+        combine, slices = (_depth(cls, name) for name in ("combine", "slices"))
+        if combine < slices:  # what slices() says is about the combine() that was overridden
+            cls.slices = Encoder.slices  # type: ignore[method-assign]
 
     def entry(self) -> torch.nn.Module | None:
         """What is done to each row of the input before the first layer; by default nothing."""
@@ -62,3 +65,8 @@ class Encoder(torch.nn.Module, ABC):
         graph = Graph.of(x, edge_index, edge_attr)
         self.check_edge_attr(None if edge_attr is None else edge_attr.size(1))
         return walk(self, graph, silenced=None)
+
+
+def _depth(kind: type, name: str) -> int:
+    """How many classes up the one is that defines ``name``."""
+    return next(depth for depth, above in enumerate(kind.__mro__) if name in vars(above))

@@ -35,7 +35,7 @@ class _IsomorphismStack(Encoder):
     @staticmethod
     def _layer(conv: torch.nn.Module, norm: torch.nn.Module) -> Layer:
         gather, mlp = split_gin(conv)
-        return Layer(gather, lambda x, batch, num_graphs: norm(mlp(x)), conv, (mlp, norm), split=True, in_order=True)
+        return Layer(gather, None, conv, (mlp, norm), split=True)
 
     def slices(self) -> Sequence[int]:
         return range(len(self.channels))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import Set2Set, global_add_pool, global_max_pool, global_mean_pool
 
-from dropgnn.engine.allowed import has_hooks
+from dropgnn.engine.allowed import why_changed
 from dropgnn.engine.modules import inside
 from dropgnn.errors import InvalidArgument
 from dropgnn.registry import Registry
@@ -34,6 +34,8 @@ class LayerReadout(torch.nn.Module):
     Shapes:
         x ``[N, sum(channels)]`` to ``[N, out_channels]``.
     """
+
+    row_by_row = True
 
     def __init__(self, channels: Sequence[int], out_channels: int, *, dropout: float = 0.0) -> None:
         super().__init__()
@@ -78,24 +80,31 @@ class Pooled(torch.nn.Module):
     def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
         return self.head(self._reduce(x, batch, num_graphs))
 
-    def linear_parts(self, widths: Sequence[int]) -> list[Tensor] | None:
-        """This head as a linear map per slice of the embedding, where it is linear; for engines that pool last."""
-        if self.pool not in ("sum", "mean") or type(self) is not Pooled or any(map(has_hooks, inside(self))):
+    def linear_parts(self, xs: Sequence[Tensor]) -> list[Tensor] | None:
+        """This head up to its pooling as a linear map per slice of the embedding, for engines that pool last. In front of a head
+        that is not linear itself, it is the identity."""
+        if self.pool not in ("sum", "mean") or type(self) is not Pooled or any(map(why_changed, inside(self))):
             return None
-        if type(self.head) is LayerReadout and self.head.channels == tuple(widths):
-            return [linear.weight for linear in self.head.linears]  # type: ignore[misc]
-        if type(self.head) is torch.nn.Linear:
-            return list(self.head.weight.split(list(widths), dim=1))
-        return None
+        widths = [x.size(1) for x in xs]
+        if type(self.head) is LayerReadout:
+            return [linear.weight for linear in self.head.linears] if self.head.channels == tuple(widths) else None  # type: ignore[misc]
+        whole = self.head.weight if type(self.head) is torch.nn.Linear else torch.eye(sum(widths)).to(xs[0])
+        return list(whole.split(widths, dim=1))
+
+    def behind(self) -> Sequence[torch.nn.Module]:
+        """The modules that :meth:`finish` runs."""
+        return [self.head]
 
     def finish(self, pooled: Tensor, sizes: Tensor) -> Tensor:
         """Predictions from sums over graphs of what :meth:`linear_parts` projected, ``[L, G, out]``, and the graphs' sizes."""
         if self.pool == "mean":
             pooled = pooled / sizes.clamp(min=1).to(pooled.dtype).unsqueeze(1)
-        if isinstance(self.head, LayerReadout):
+        if type(self.head) is LayerReadout:
             return self.head.add_up(pooled)
         total = pooled.sum(dim=0)
-        return total if self.head.bias is None else total + self.head.bias  # type: ignore[operator]
+        if type(self.head) is torch.nn.Linear:
+            return total if self.head.bias is None else total + self.head.bias
+        return self.head(total)
 
 
 class Set2SetReadout(torch.nn.Module):

@@ -233,7 +233,7 @@ class DropGNN(torch.nn.Module):
             return self.engine
         if reason is not None and reason not in self._said:
             self._said.add(reason)
-            warnings.warn(f"equal rows are not shared but computed in every copy: {reason}", NotShared, stacklevel=4)
+            warnings.warn(f"equal rows are not shared but computed in every copy: {reason}", NotShared, stacklevel=5)
         return "shared" if reason is None else "batched"
 
     def _check_auxiliary(self, runs: Runs) -> None:

@@ -57,13 +57,10 @@ class OneGNN(Encoder):
         self.act = torch.nn.ELU()
 
     def layers(self) -> Sequence[Layer]:
-        return [Layer(conv, self._update, conv, (self.act,)) for conv in self.convs]
+        return [Layer(conv, None, conv, (self.act,)) for conv in self.convs]
 
     def combine(self, xs: Sequence[Tensor]) -> Tensor:
         return torch.cat(list(xs[1:]), dim=1) if self.skip else xs[-1]
 
     def slices(self) -> Sequence[int]:
         return range(1, len(self.convs) + 1) if self.skip else (len(self.convs),)
-
-    def _update(self, rows: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
-        return self.act(rows)
