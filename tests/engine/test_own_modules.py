@@ -123,7 +123,7 @@ def test_heads_that_are_not_linear_behind_the_pooling(dropout: float) -> None:
     head, auxiliary = deep_head(11), deep_head(11)
     model = DropGNN(GIN(3, 4, 2), RUNS, head=head, auxiliary=auxiliary).double()
     assert_engines_agree(model, awkward_batch(), generator=generator())
-    auxiliary.head.append(torch.nn.Dropout(dropout))
+    auxiliary.head.append(torch.nn.Dropout(dropout))  # type: ignore[operator]
     outcome = model(*_inputs(), generator=generator(), return_outcome=True)
     assert not isinstance(outcome, Tensor)
     assert outcome.auxiliary is not None
@@ -138,7 +138,7 @@ def test_such_heads_do_not_list_all_pairs() -> None:
 
     def step() -> None:
         outcome = model(graph.x, graph.edge_index, batch=graph.batch, num_graphs=1, return_outcome=True)
-        outcome.loss(torch.zeros(1, dtype=torch.long)).backward()  # type: ignore[union-attr]
+        outcome.loss(torch.zeros(1, dtype=torch.long)).backward()
 
     step()
     assert peak_megabytes(step) < 50
