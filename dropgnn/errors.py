@@ -56,3 +56,7 @@ class NotShared(UserWarning):
 
 class DataProblem(DropGNNError, ValueError):
     """A file or a dataset that cannot be read as what it claims to be."""
+
+
+class DataMissing(DataProblem):
+    """A dataset that is nowhere to be found."""

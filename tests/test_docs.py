@@ -44,6 +44,8 @@ def test_the_package_imports_downwards_only() -> None:
         "errors",
         "registry",
         "files",
+        "tensor_files",
+        "interrupts",
         "graph",
         "theory",
         "runs",

@@ -26,18 +26,22 @@ Folder = Annotated[Path | None, typer.Option(help="Folder with datasets; else DR
 def list_datasets(data: Folder = None) -> None:
     """The paper's datasets with their statistics, as far as they are there."""
     from dropgnn.data.datasets import PAPER, load_dataset
-    from dropgnn.errors import DataProblem
+    from dropgnn.errors import DataMissing, DataProblem
 
-    console, table, missing = Console(), _table(), []
+    console, table, missing, problems = Console(), _table(), [], []
     for name in PAPER:
         try:
             _add(table, load_dataset(name, data=data, download=False))
-        except DataProblem:
+        except DataMissing:
             missing.append(name)
+        except DataProblem as problem:
+            problems.append(problem)
     if table.rows:
         console.print(table)
     if missing:
         console.print(f"not found: {', '.join(missing)}; pass --data DIR or set DROPGNN_DATA", highlight=False)
+    if problems:
+        raise DataProblem("\n".join(map(str, problems)))
 
 
 @commands.command()

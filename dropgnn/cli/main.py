@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -33,7 +34,10 @@ def app() -> None:
     try:
         commands()
     except DropGNNError as problem:
-        Console(stderr=True).print(f"[bold red]error:[/] {escape(str(problem))}", highlight=False, soft_wrap=True)
+        others = os.environ.get("RANK", "0") != "0"  # under torchrun one says it for all
+        Console(stderr=True, quiet=others).print(
+            f"[bold red]error:[/] {escape(str(problem))}", highlight=False, soft_wrap=True
+        )
         sys.exit(2)
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted")

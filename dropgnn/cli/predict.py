@@ -22,7 +22,7 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="Where to; else beside the input, as NAME.predicted.csv.")] = None,
 ) -> None:
     """Predict for every row that is a molecule; the others are kept with what is wrong with them."""
-    from dropgnn.molecules.table import predict_row, read_table, writing
+    from dropgnn.molecules.table import predict_row, read_table, unfinished, writing
     from dropgnn.molecules.trained import TrainedModel, with_unit
 
     trained = TrainedModel.load(model)
@@ -30,18 +30,24 @@ def predict(
     out = new_file(molecules.with_name(f"{molecules.stem}.predicted.csv") if out is None else out)
     console, errors = Console(soft_wrap=True, highlight=False), Console(stderr=True, soft_wrap=True, highlight=False)
     bad, remarked = 0, 0
-    with writing(out, table, trained) as writer, progress_bar(errors, "molecules") as progress:
-        for row in progress.track(table.rows, description="molecules"):
-            answer = predict_row(row, table, trained)
-            writer.write(answer)
-            bad, remarked = bad + bool(answer.problem), remarked + bool(answer.remark)
-            if answer.problem:
-                problem = textwrap.shorten(answer.problem, LONGEST, placeholder="...")
-                errors.print(f"{molecules}, line {row.line}: {problem}", markup=False)
+    try:
+        with writing(out, table, trained) as writer, progress_bar(errors, "molecules") as progress:
+            for row in progress.track(table.rows, description="molecules"):
+                answer = predict_row(row, table, trained)
+                writer.write(answer)
+                bad, remarked = bad + bool(answer.problem), remarked + bool(answer.remark)
+                if answer.problem:
+                    problem = textwrap.shorten(answer.problem, LONGEST, placeholder="...")
+                    errors.print(f"{molecules}, line {row.line}: {problem}", markup=False)
+    except KeyboardInterrupt as interrupt:
+        errors.print(f"interrupted; what was predicted is in {unfinished(out)}")
+        raise typer.Exit(130) from interrupt
     console.print(f"{len(table.rows) - bad} of {len(table.rows)} molecules predicted, in {out}")
     console.print("coordinates were made by RDKit (ETKDG, MMFF); the model was trained on DFT geometries")
     for name, error in zip(trained.settings.targets, trained.test, strict=True):
         console.print(f"  {name}: off by {with_unit(name, error)} in the mean on QM9's test molecules")
+    for name, guide in trained.guides():
+        console.print(f"  {name} spread: {guide}")
     if remarked:
         console.print(f"{remarked} of them are unlike QM9's molecules, see the column 'remark'")
     if bad:

@@ -124,8 +124,7 @@ def table2(
     from dropgnn.training.presets import PRESETS
 
     PRESETS[preset]  # an unknown name is an error now
-    if protocol not in PROTOCOLS:
-        raise InvalidArgument("protocol", f"must be one of {', '.join(PROTOCOLS)}", got=repr(protocol))
+    PROTOCOLS[protocol]
     chosen = tuple(dict.fromkeys(map(paper_name, datasets.split(",") if datasets else DATASETS)))
     for one in chosen:
         if one not in DATASETS:
@@ -226,7 +225,7 @@ def _run(
     if results.exists() and not results.is_dir():
         raise InvalidArgument("results", "must be a folder", got=results)
     chosen = STUDIES[study]
-    store = Store(work, chosen.experiment.EXPERIMENT)
+    store = Store(work, chosen.experiment.EXPERIMENT, getattr(chosen.experiment, "belongs", None))
     told, name = _told(options)
     interrupted: typer.Exit | None = None
     if adopt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -29,6 +30,12 @@ def new_file(path: Path) -> Path:
         raise InvalidArgument("out", "must not exist yet", got=path, hint="choose another file, or remove it")
     if not path.parent.is_dir():
         raise InvalidArgument("out", "must be in a folder that exists", got=path)
+    try:
+        TemporaryFile(dir=path.parent).close()  # or it would show when all the work is done
+    except OSError as problem:
+        raise InvalidArgument(
+            "out", f"must be in a folder that can be written ({problem.strerror})", got=path
+        ) from problem
     return path
 
 

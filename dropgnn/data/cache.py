@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from dropgnn.data.locate import cache_folder
 from dropgnn.data.raw import RawGraphs
-from dropgnn.files import written_whole
+from dropgnn.errors import DataProblem
+from dropgnn.tensor_files import load_tensors, save_tensors
 
-FORMAT = "1"
+FORMAT = "2"
 """To be changed when the meaning of a kept file changes."""
 
 
@@ -31,7 +29,7 @@ def parsed(sources: Sequence[Path], parse: Callable[[], RawGraphs]) -> RawGraphs
     found = _load(path)
     if found is None:
         found = parse()
-        with suppress(OSError):  # a cache that cannot be written is none
+        with suppress(DataProblem):  # a cache that cannot be written is none
             _save(path, found)
     return found
 
@@ -39,15 +37,14 @@ def parsed(sources: Sequence[Path], parse: Callable[[], RawGraphs]) -> RawGraphs
 def _load(path: Path) -> RawGraphs | None:
     """What is kept there, or ``None`` where that is nothing, or damaged."""
     try:
-        with safe_open(path, framework="pt") as kept:
-            tensors = {name: kept.get_tensor(name) for name in kept.keys()}  # noqa: SIM118
-            return RawGraphs(**tensors, repairs=tuple(json.loads((kept.metadata() or {})["repairs"])))
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+        tensors, facts = load_tensors(path)
+        found = RawGraphs(**tensors, repairs=tuple(facts["repairs"]))
+    except (DataProblem, KeyError, TypeError):
         return None
+    return found if found.is_consistent else None
 
 
 def _save(path: Path, raw: RawGraphs) -> None:
     values = {field.name: getattr(raw, field.name) for field in fields(raw)}
-    tensors = {name: value.contiguous() for name, value in values.items() if isinstance(value, Tensor)}
-    with written_whole(path) as beside:
-        save_file(tensors, beside, metadata={"repairs": json.dumps(raw.repairs)})
+    tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
+    save_tensors(path, tensors, {"repairs": raw.repairs})

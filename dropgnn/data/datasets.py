@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -15,7 +17,7 @@ from dropgnn.data.cache import parsed
 from dropgnn.data.collection import Collection
 from dropgnn.data.folds import Fold, published_folds, stratified_folds
 from dropgnn.data.gin_text import read_gin_text
-from dropgnn.data.locate import Place, find_dataset
+from dropgnn.data.locate import TU, Place, find_dataset
 from dropgnn.data.raw import RawGraphs
 from dropgnn.data.tu_folder import read_tu_folder
 from dropgnn.errors import InvalidArgument
@@ -62,6 +64,10 @@ PAPER = {
     "IMDB-M": Recipe("degree", "at-most-70-nodes"),
 }
 """The datasets of Table 2."""
+
+
+PUBLISHED, CONTENT = "folds: published", "content: "
+"""Notes of a dataset: that its folds are those of the GIN paper; a word that changes with anything in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,33 +120,34 @@ def load_dataset(
     """
     place = find_dataset(name, data, download=download)
     raw = _read(place)
-    recipe = PAPER.get(paper_name(name))
+    recipe = PAPER.get(paper_name(name)) or PAPER.get(paper_name(place.name))
     filter = filter or (recipe.filter if recipe else "none")
     features = features or (recipe.features if recipe else _features_at_hand(raw, name))
     x, edge_attr = FEATURES[features](raw).float(), None
     if edge_features:
-        edge_attr = _one_hot(_needed(raw.edge_label, "labels of edges")).float()
+        edge_attr = _one_hot(_needed(raw.edge_label, "labels of edges", "edge_features")).float()
     classes, y = torch.unique(raw.y, return_inverse=True)
     folds = published_folds(place.path.parent, len(raw)) if place.is_text else None
     kept = FILTERS[filter](raw)
+    if not bool(kept.any()):
+        raise InvalidArgument("filter", f"must leave a graph of the {len(raw)} of {place.name}", got=repr(filter))
     everything = Collection(x, raw.edge_index, edge_attr, y, raw.nodes, raw.edges)
     notes = [
         f"features: {features} ({x.size(1)})",
         f"filter: {filter} ({int((~kept).sum())} of {len(raw)} graphs left out)",
-        "folds: published" if folds is not None else f"folds: stratified, seed {seed}",
+        PUBLISHED if folds is not None else f"folds: stratified, seed {seed}",
         *raw.repairs,
     ]
+    if recipe and place.name == TU["PTC"]:
+        notes.append("PTC_MR of the TU collection, not the file of the GIN paper")
     if raw.edge_label is not None:
         notes.append("labels of edges: " + ("features" if edge_features else "left out"))
     chosen = kept.nonzero().squeeze(1)
-    return Dataset(
-        paper_name(name) if recipe else place.name,
-        everything.subset(chosen),
-        classes.numel(),
-        _renumbered(stratified_folds(y, seed=seed) if folds is None else folds, kept),
-        raw.largest_degrees[chosen],
-        tuple(notes),
-    )
+    split = _renumbered(stratified_folds(y, seed=seed) if folds is None else folds, kept)
+    graphs = everything.subset(chosen)
+    notes.append(f"{CONTENT}{_digest(graphs, split)}")
+    called = next((one for one in map(paper_name, (name, place.name)) if one in PAPER), place.name)
+    return Dataset(called, graphs, classes.numel(), split, raw.largest_degrees[chosen], tuple(notes))
 
 
 def paper_name(name: str) -> str:
@@ -152,7 +159,9 @@ def paper_name(name: str) -> str:
 def _read(place: Place) -> RawGraphs:
     if place.is_text:
         return parsed([place.path], lambda: RawGraphs.of(read_gin_text(place.path), place.path))
-    sources = sorted(place.path.glob(f"{place.name}_*.txt"))
+    sources = sorted(
+        path for path in place.path.iterdir() if path.match("*.txt") and path.name.startswith(f"{place.name}_")
+    )
     return parsed(sources, partial(read_tu_folder, place.path, place.name))
 
 
@@ -179,12 +188,18 @@ def _one_hot(values: Tensor) -> Tensor:
     return one_hot(number, kinds.numel())
 
 
-def _needed(values: Tensor | None, what: str) -> Tensor:
+def _needed(values: Tensor | None, what: str, argument: str = "features") -> Tensor:
     if values is None:
-        raise InvalidArgument(
-            "features",
-            f"must not ask for {what}, which the files have not",
-            got=what,
-            hint=f"known are {', '.join(FEATURES)}",
-        )
+        hint = f"known are {', '.join(FEATURES)}" if argument == "features" else "leave it out"
+        raise InvalidArgument(argument, f"must not ask for {what}, which the files have not", got=what, hint=hint)
     return values
+
+
+def _digest(graphs: Collection, folds: tuple[Fold, ...]) -> str:
+    """A word that changes with any graph, feature, label or fold."""
+    digest = hashlib.blake2b(digest_size=8)
+    given = (graphs.x, graphs.edge_index, graphs.edge_attr, graphs.y, graphs.nodes, graphs.edges)
+    for tensor in (*given, *chain.from_iterable(folds)):
+        if tensor is not None:
+            digest.update(f"{tuple(tensor.shape)} ".encode() + tensor.contiguous().numpy().tobytes())
+    return digest.hexdigest()

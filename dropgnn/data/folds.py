@@ -29,9 +29,24 @@ def published_folds(folder: Path, graphs: int) -> tuple[Fold, ...] | None:
         for number in range(1, FOLDS + 1)
     )
     for number, fold in enumerate(folds, start=1):
-        if torch.isin(fold.test, fold.train).any():
-            raise DataProblem(f"fold {number} in {folder / '10fold_idx'} tests on graphs that it trains on")
+        if (problem := _problem(fold, graphs)) is not None:
+            raise DataProblem(f"fold {number} in {folder / '10fold_idx'} {problem}")
+    tested = torch.cat([fold.test for fold in folds])
+    if tested.unique().numel() < tested.numel():
+        raise DataProblem(f"some graph is tested on in two folds in {folder / '10fold_idx'}")
     return folds
+
+
+def _problem(fold: Fold, graphs: int) -> str | None:
+    """What is wrong with a fold of so many graphs, if anything."""
+    if not fold.train.numel() or not fold.test.numel():
+        return "has nothing to train on, or nothing to test on"
+    if torch.isin(fold.test, fold.train).any():
+        return "tests on graphs that it trains on"
+    both = torch.cat(fold)
+    if both.unique().numel() < both.numel():
+        return "names a graph twice"
+    return None if both.numel() == graphs else f"has {both.numel()} of the {graphs} graphs"
 
 
 def stratified_folds(y: Tensor, *, seed: int) -> tuple[Fold, ...]:

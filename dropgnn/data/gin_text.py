@@ -24,11 +24,12 @@ def read_gin_text(path: Path) -> list[Data]:
             raise ValueError("the number of graphs stands alone on the first line; an edge list ends in .edges or .csv")
         (count,) = first
         graphs = [_read_graph(lines) for _ in range(count)]
+        more = any(lines)
     except StopIteration:
         raise DataProblem(f"{path} ends early: line {lines.number + 1} is missing") from None
     except ValueError as problem:
         raise DataProblem(f"{path}, line {lines.number}: {problem}") from problem
-    if any(lines):
+    if more:
         raise DataProblem(f"{path}, line {lines.number}: more than the {count} graphs the first line announces")
     return graphs
 

@@ -52,6 +52,20 @@ class RawGraphs:
         return self.nodes.numel()
 
     @property
+    def is_consistent(self) -> bool:
+        """Whether everything is about the same graphs, nodes and edges."""
+        nodes, edges = int(self.nodes.sum()), int(self.edges.sum())
+        per_node = (values for values in (self.tag, self.attributes) if values is not None)
+        if not len(self) == self.edges.numel() == self.y.numel() or self.edge_index.shape != (2, edges):
+            return False
+        if any(values.size(0) != nodes for values in per_node):
+            return False
+        if self.edge_label is not None and self.edge_label.numel() != edges:
+            return False
+        sizes = torch.repeat_interleave(self.nodes, self.edges)
+        return bool(((self.edge_index >= 0) & (self.edge_index < sizes)).all())
+
+    @property
     def degree(self) -> Tensor:
         """How many edges every node hears, ``[N]``."""
         first = torch.repeat_interleave(self.nodes.cumsum(0) - self.nodes, self.edges)

@@ -26,6 +26,8 @@ def read_tu_folder(folder: Path, name: str) -> RawGraphs:
     if edge_label is not None and len(edge_label) != len(ends):
         raise files.problem("edge_labels", f"must have a line for each of the {len(ends)} edges, has {len(edge_label)}")
     kept, repairs = _without_repetitions(ends, graph_of_node)
+    tag, merged = _node_labels(files, len(graph_of_node))
+    left_out = ("attributes of edges: left out",) if files.has("edge_attributes") else ()
     _check_both_directions(files, ends, kept, len(graph_of_node))
     ends = ends[kept]
     first = np.cumsum(nodes) - nodes
@@ -34,16 +36,26 @@ def read_tu_folder(folder: Path, name: str) -> RawGraphs:
         torch.from_numpy(np.bincount(graph_of_node[ends[:, 0]], minlength=len(nodes))),
         torch.from_numpy(np.ascontiguousarray((ends - first[graph_of_node[ends]]).T)),
         torch.from_numpy(labels),
-        files.per_node("node_labels", len(graph_of_node), whole=True),
-        files.per_node("node_attributes", len(graph_of_node), whole=False),
+        tag,
+        files.per_node("node_attributes", len(graph_of_node), np.float64),
         None if edge_label is None else torch.from_numpy(edge_label[kept]),
-        repairs,
+        (*repairs, *merged, *left_out),
     )
+
+
+def _node_labels(files: _Files, nodes: int) -> tuple[torch.Tensor | None, tuple[str, ...]]:
+    """One label for every node; where lines have several, one for each combination of them, which is said."""
+    table = files.per_node("node_labels", nodes, np.int64)
+    if table is None or table.size(1) == 1:
+        return None if table is None else table.squeeze(1), ()
+    _, label = torch.unique(table, dim=0, return_inverse=True)
+    return label, (f"made one label of the {table.size(1)} of each node",)
 
 
 class _Files:
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
+        self._numbers: dict[str, list[int]] = {}
 
     def path(self, what: str) -> Path:
         return self.folder / f"{self.name}_{what}.txt"
@@ -51,45 +63,72 @@ class _Files:
     def has(self, what: str) -> bool:
         return self.path(what).is_file()
 
-    def problem(self, what: str, message: str) -> DataProblem:
-        return DataProblem(f"{self.path(what)} {message}")
+    def problem(self, what: str, message: str, *, row: int | np.integer | None = None) -> DataProblem:
+        """What is wrong with a file, or with a row of it, counted from 0."""
+        line = "" if row is None else f" line {self._numbers[what][row]}:"
+        return DataProblem(f"{self.path(what)}{line} {message}")
 
     def integers(self, what: str, *, columns: int = 1) -> np.ndarray:
         table = self._table(what, np.int64)
+        if not len(table):
+            table = table.reshape(0, columns)
         if table.shape[1] != columns:
             raise self.problem(what, f"must have {columns} number(s) a line, has {table.shape[1]}")
         return table if columns > 1 else table[:, 0]
 
-    def per_node(self, what: str, nodes: int, *, whole: bool) -> torch.Tensor | None:
+    def per_node(self, what: str, nodes: int, dtype: type) -> torch.Tensor | None:
+        """A row for every node; real numbers in single precision."""
         if not self.has(what):
             return None
-        table = self._table(what, np.int64 if whole else np.float64)
+        table = self._table(what, dtype)
         if len(table) != nodes:
             raise self.problem(what, f"must have a line for each of the {nodes} nodes, has {len(table)}")
-        if not np.isfinite(table).all():
-            line = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0]) + 1
-            raise self.problem(what, f"line {line}: must be finite numbers")
-        return torch.from_numpy(table[:, 0].copy() if whole else table.astype(np.float32))
+        with np.errstate(over="ignore"):
+            table = table.astype(np.float32) if dtype is np.float64 else table
+        infinite = np.flatnonzero(~np.isfinite(table).all(axis=1))
+        if infinite.size:
+            raise self.problem(what, "must be finite numbers", row=infinite[0])
+        return torch.from_numpy(table)
 
     def _table(self, what: str, dtype: type) -> np.ndarray:
+        """The numbers of a file, row by row; blank lines are none."""
         if not self.has(what):
             raise self.problem(what, "is missing")
+        lines = self.path(what).read_text(encoding="utf-8", errors="replace").splitlines()
+        self._numbers[what] = [number for number, line in enumerate(lines, start=1) if line.strip()]
+        rows = [line for line in lines if line.strip()]
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of an empty file
-                return np.loadtxt(self.path(what), dtype=dtype, delimiter=",", ndmin=2, encoding="utf-8", comments=None)
-        except (ValueError, UnicodeDecodeError) as problem:  # which names the line
-            raise self.problem(what, f"is not a table of numbers: {problem}") from problem
+                return np.loadtxt(rows, dtype=dtype, delimiter=",", ndmin=2, comments=None)
+        except ValueError as problem:
+            wrong = _first_wrong(rows, int if dtype is np.int64 else float)
+            message = (
+                f"must be as many numbers as in the first line, with commas between them, found {rows[wrong][:40]!r}"
+            )
+            raise self.problem(what, message, row=wrong) from problem
+
+
+def _first_wrong(rows: list[str], number: type) -> int:
+    """The first row that is not as many numbers as the first one."""
+    for position, row in enumerate(rows):
+        try:
+            list(map(number, row.split(",")))
+        except ValueError:
+            return position
+        if row.count(",") != rows[0].count(","):
+            return position
+    return 0  # some number is too large
 
 
 def _check_indicator(files: _Files, graph_of_node: np.ndarray, graphs: int) -> None:
     wrong = np.flatnonzero((graph_of_node < 0) | (graph_of_node >= graphs))
     if wrong.size:
-        line, got = wrong[0] + 1, graph_of_node[wrong[0]] + 1
-        raise files.problem("graph_indicator", f"line {line}: graph {got} has no label, there are {graphs}")
+        got = graph_of_node[wrong[0]] + 1
+        raise files.problem("graph_indicator", f"graph {got} has no label, there are {graphs}", row=wrong[0])
     falls = np.flatnonzero(np.diff(graph_of_node) < 0)
     if falls.size:
-        raise files.problem("graph_indicator", f"line {falls[0] + 2}: graphs must come one after the other")
+        raise files.problem("graph_indicator", "graphs must come one after the other", row=falls[0] + 1)
     empty = np.flatnonzero(np.bincount(graph_of_node, minlength=graphs) == 0)
     if empty.size:
         raise files.problem("graph_indicator", f"has no node for graph {empty[0] + 1}")
@@ -99,11 +138,11 @@ def _check_edges(files: _Files, ends: np.ndarray, graph_of_node: np.ndarray) -> 
     wrong = np.flatnonzero(((ends < 0) | (ends >= len(graph_of_node))).any(axis=1))
     if wrong.size:
         raise files.problem(
-            "A", f"line {wrong[0] + 1}: nodes are numbered 1 to {len(graph_of_node)}, found {_edge(ends, wrong)}"
+            "A", f"nodes are numbered 1 to {len(graph_of_node)}, found {_edge(ends, wrong)}", row=wrong[0]
         )
     between = np.flatnonzero(graph_of_node[ends[:, 0]] != graph_of_node[ends[:, 1]])
     if between.size:
-        raise files.problem("A", f"line {between[0] + 1}: the edge {_edge(ends, between)} joins two graphs")
+        raise files.problem("A", f"the edge {_edge(ends, between)} joins two graphs", row=between[0])
 
 
 def _without_repetitions(ends: np.ndarray, graph_of_node: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -121,9 +160,7 @@ def _check_both_directions(files: _Files, ends: np.ndarray, kept: np.ndarray, no
     back = np.isin(_keys(ends[kept][:, ::-1], nodes), _keys(ends[kept], nodes))
     if not back.all():
         lonely = kept[~back]
-        raise files.problem(
-            "A", f"line {lonely[0] + 1}: the edge {_edge(ends, lonely)} is not there in the other direction"
-        )
+        raise files.problem("A", f"the edge {_edge(ends, lonely)} is not there in the other direction", row=lonely[0])
 
 
 def _keys(ends: np.ndarray, nodes: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from dropgnn.errors import DropGNNError, InvalidArgument
 from dropgnn.experiments.store import Store
@@ -28,6 +28,8 @@ class Archive:
     planned: int
     made_by: dict[str, str]
     command: str
+    experiment: str = ""
+    """What its trials meant when they were run; files of the first weeks do not say."""
 
 
 def collect(name: str, study: str, trials: Sequence[Any], store: Store, command: str) -> Archive:
@@ -39,7 +41,7 @@ def collect(name: str, study: str, trials: Sequence[Any], store: Store, command:
         for package, number in record["versions"].items():
             made_by.setdefault(package, set()).update(number.split(", "))
     versions = {package: ", ".join(sorted(numbers)) for package, numbers in made_by.items()}
-    return Archive(name, study, found, len(trials), versions, command)
+    return Archive(name, study, found, len(trials), versions, command, store.experiment)
 
 
 def save_archive(folder: Path, archive: Archive) -> bool:
@@ -51,7 +53,10 @@ def save_archive(folder: Path, archive: Archive) -> bool:
         {"trial": asdict(one.trial), "result": _rounded(one.result), "seconds": round(one.seconds, 1)}
         for one in archive.found
     ]
-    head = {"study": archive.study, "planned": archive.planned, "command": archive.command, "versions": archive.made_by}
+    head = {
+        "study": archive.study, "experiment": archive.experiment, "planned": archive.planned, "command": archive.command,
+        "versions": archive.made_by,
+    }  # fmt: skip
     lines = ",\n".join(json.dumps(trial) for trial in trials)
     with written_whole(path) as beside:
         beside.write_text(f'{json.dumps(head)[:-1]}, "trials": [\n{lines}\n]}}\n', encoding="utf-8")
@@ -64,7 +69,15 @@ def load_archive(path: Path) -> Archive:
         read = json.loads(path.read_text(encoding="utf-8"))
         study = STUDIES[read["study"]]
         found = tuple(Found(study.trial(one["trial"]), one["result"], one["seconds"]) for one in read["trials"])
-        return Archive(path.stem, read["study"], found, read["planned"], read["versions"], read["command"])
+        return Archive(
+            path.stem,
+            read["study"],
+            found,
+            read["planned"],
+            read["versions"],
+            read["command"],
+            read.get("experiment", ""),
+        )
     except (ValueError, KeyError, TypeError, InvalidArgument) as problem:
         raise DropGNNError(
             f"{path.name} is not a study's file ({problem}); remove it, or make it again with dropgnn reproduce"
@@ -74,13 +87,16 @@ def load_archive(path: Path) -> Archive:
 def adopt(folder: Path, study: str, trials: Sequence[Any], store: Store) -> int:
     """Put into the store what the study's files in the folder have of these trials and it has not; returns how many."""
     missing = {trial for trial in trials if store.get(trial) is None}
-    lacked = len(missing)
+    lacked, needed = len(missing), set(get_type_hints(STUDIES[study].experiment.Result)) - {"seconds"}
     for path in sorted(folder.glob(f"{study}*.json")):
         archive = load_archive(path)
+        if archive.study != study or archive.experiment != store.experiment:
+            continue
         for one in archive.found:
-            if one.trial in missing:
+            if one.trial in missing and needed <= one.result.keys():
                 store.put(one.trial, one.result, seconds=one.seconds, made_by=archive.made_by)
-                missing.remove(one.trial)
+                if store.get(one.trial) is not None:  # else it is about other data
+                    missing.remove(one.trial)
     return lacked - len(missing)
 
 

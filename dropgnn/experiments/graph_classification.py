@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.nn import GCN, GraphSAGE
 
-from dropgnn.data.datasets import Dataset, load_dataset
+from dropgnn.data.datasets import CONTENT, Dataset, load_dataset
 from dropgnn.data.folds import Fold, split_off
 from dropgnn.data.ports import with_random_feature
+from dropgnn.errors import DataProblem, InvalidArgument
 from dropgnn.experiments.wl_kernel import accuracies
 from dropgnn.nn.gin import GIN
 from dropgnn.nn.heads import LayerReadout, Pooled
@@ -54,7 +56,30 @@ ENCODERS = Registry[Callable[[int, int], torch.nn.Module]](
 )
 """GNNs for so many features and of such a width; ``gin-random`` sees a random feature beside the others."""
 
-PROTOCOLS = ("gin", "nested")
+
+class Protocol(NamedTuple):
+    """How a training is judged.
+
+    Args:
+        note: What its figures are, in words.
+        split: From a fold, the labels of all graphs and a seed to the fold that is trained and watched on, and the graphs that
+            are looked at once in the end, if any.
+    """
+
+    note: str
+    split: Callable[[Fold, Tensor, int], tuple[Fold, Tensor | None]]
+
+
+PROTOCOLS = Registry[Protocol](
+    "protocol",
+    {
+        "gin": Protocol("selected on test folds", lambda outer, y, seed: (outer, None)),
+        "nested": Protocol(
+            "selected on a tenth of each training part",
+            lambda outer, y, seed: (split_off(outer.train, y, seed=seed), outer.test),
+        ),
+    },
+)
 
 MORE = 4
 """How many times the runs of training models with random runs are also tested with."""
@@ -72,7 +97,7 @@ class Trial:
         method: A name in ``ENCODERS``, or ``"wl"`` for the kernel.
         drops: A name in ``DROPS``.
         fold: From 0.
-        protocol: ``"gin"`` or ``"nested"``.
+        protocol: A name in ``PROTOCOLS``.
         hidden: Width of every layer.
         dropout: Of features, behind the readout of each layer.
         batch_size: Graphs per step.
@@ -124,14 +149,23 @@ def dataset_of(name: str) -> Dataset:
     return load_dataset(name)
 
 
+def belongs(trial: Trial, result: Mapping[str, Any]) -> bool:
+    """Whether a result is about the data that is here now: files of the same name may have other graphs or folds."""
+    now, then = list(dataset_of(trial.dataset).notes), result["data"]
+    if not any(note.startswith(CONTENT) for note in then):  # results of the first weeks do not say
+        now = [note for note in now if not note.startswith(CONTENT)]
+    return now == then
+
+
 def run(trial: Trial, on_epoch: Callable[[int, float], None] | None = None) -> Result:
     """Train on one fold."""
     started = time.process_time()
     dataset = dataset_of(trial.dataset)
-    outer = dataset.folds[trial.fold]
-    nested = trial.protocol == "nested"
-    fold = split_off(outer.train, dataset.graphs.y, seed=trial.seed) if nested else outer
-    held_out = outer.test if nested else None
+    if not 0 <= trial.fold < len(dataset.folds):
+        raise InvalidArgument("fold", f"must be one of {len(dataset.folds)}, counted from 0", got=trial.fold)
+    fold, held_out = PROTOCOLS[trial.protocol].split(dataset.folds[trial.fold], dataset.graphs.y, trial.seed)
+    if not fold.train.numel() or not fold.test.numel():
+        raise DataProblem(f"fold {trial.fold} of {dataset.name} has nothing to train on, or nothing to test on")
     result = Result(curve=[], more_runs=[], test=None, losses=[], trained=[], data=list(dataset.notes), seconds=0.0)
     # Every fold has weights of its own, and so has whatever else draws from the global state: dropout of features.
     with seeded_weights(trial.seed, f"weights of fold {trial.fold}"):
@@ -182,7 +216,7 @@ def _train(
         scheduler.step()
         result["curve"].append(count_right(model, ready.to_test(fold.test, generator)))
         if more is not None:
-            batches = [(batch, {"generator": watching}) for batch, _ in ready.to_test(fold.test, generator)]
+            batches = [(batch, {"generator": watching}) for batch, _ in ready.to_test(fold.test, watching)]
             result["more_runs"].append(count_right(model, batches, sampler=more))
         if epoch % WATCHED_EVERY == 0:
             result["losses"].append(loss)
@@ -210,7 +244,7 @@ def augmentation(trial: Trial) -> Augment:
     return partial(with_random_feature, published=PRESETS[trial.preset].published_features)
 
 
-def best_epoch(curve: Sequence[float]) -> int:
+def best_epoch(curve: Sequence[float] | Sequence[Fraction]) -> int:
     """The first of the best, from 0."""
     return max(range(len(curve)), key=lambda epoch: (curve[epoch], -epoch))
 

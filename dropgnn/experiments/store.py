@@ -29,10 +29,13 @@ class Store:
     Args:
         folder: Where the files are; made when the first result comes.
         experiment: What the trials belong to.
+        belongs: Whether a trial's result is one of today's; by default every result is. Others count as missing.
     """
 
-    def __init__(self, folder: Path, experiment: str) -> None:
-        self.folder, self.experiment = folder, experiment
+    def __init__(
+        self, folder: Path, experiment: str, belongs: Callable[[Any, Mapping[str, Any]], bool] | None = None
+    ) -> None:
+        self.folder, self.experiment, self.belongs = folder, experiment, belongs
 
     def config(self, trial: Any) -> dict[str, Any]:
         if not is_dataclass(trial) or isinstance(trial, type):
@@ -71,7 +74,7 @@ class Store:
             with suppress(FileNotFoundError):  # someone else was faster
                 path.replace(path.with_suffix(".broken"))
             return None
-        return found
+        return found if self.belongs is None or self.belongs(trial, found["result"]) else None
 
     def put(
         self, trial: Any, result: Mapping[str, Any], *, seconds: float, made_by: Mapping[str, str] | None = None

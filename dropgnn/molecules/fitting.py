@@ -21,13 +21,13 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem, InvalidArgument
+from dropgnn.interrupts import interrupts_deferred
 from dropgnn.molecules.models import FEWEST, Settings, build
+from dropgnn.tensor_files import load_tensors, save_tensors
 from dropgnn.training.distributed import ALONE, Ranks
 from dropgnn.training.loop import inputs
-from dropgnn.training.parallel import interrupts_deferred
 from dropgnn.training.presets import PRESETS
-from dropgnn.training.seeds import seeded_weights, stream
-from dropgnn.training.tensor_files import load_tensors, save_tensors
+from dropgnn.training.seeds import repeatable, seeded_weights, stream
 
 LEARNING_RATE, FACTOR, PATIENCE, FLOOR = 1e-3, 0.7, 5, 1e-5
 SAVE_EVERY = 300.0
@@ -134,7 +134,7 @@ class Fit:
 
     def run(self, on_step: Callable[[int], None] | None = None) -> None:
         """Train to the end; ``on_step`` is told how many steps are done, before the first and after each."""
-        with self.ranks.together(self.model) as model:
+        with repeatable(), self.ranks.together(self.model) as model:
             while not self.done:
                 self._run_epoch(model, on_step)
         if on_step is not None:
@@ -204,6 +204,20 @@ class Fit:
                 total += (found - batch.y[:, self.columns]).abs().sum(dim=0)
         return (self.ranks.total(total) / chosen.numel()).cpu()
 
+    @torch.no_grad()
+    def spreads(self, part: str) -> tuple[Tensor, Tensor]:
+        """The error of every molecule of a part, and how far single runs scatter, both ``[M, T]`` and in units of deviations.
+        Every rank looks at all of them."""
+        self.model.eval()
+        generator, errors, spreads = stream(self.settings.seed, f"spread on {part}"), [], []
+        for some in getattr(self.split, part).split(self.batch_size):
+            batch = self.graphs.batch(some).to(self.ranks.device)
+            outcome = self.model(*inputs(batch), generator=generator, return_outcome=True)
+            target = (batch.y[:, self.columns] - self.centre) / self.deviation
+            errors.append((outcome.prediction - target).abs().cpu())
+            spreads.append(outcome.spread.cpu())
+        return torch.cat(errors), torch.cat(spreads)
+
     def _stream(self, purpose: str) -> torch.Generator:
         """Randomness of one rank for one purpose."""
         return stream(self.settings.seed, f"{purpose}, rank {self.ranks.rank}")
@@ -232,8 +246,8 @@ class Fit:
     def _restore(self, tensors: dict[str, Tensor], facts: dict[str, Any]) -> None:
         if facts.get("checkpoint") != self._identity():
             raise DataProblem(
-                f"{self.checkpoint} belongs to another training ({facts.get('checkpoint')}); remove it to begin anew, or choose "
-                "another file"
+                f"{self.checkpoint} belongs to a training with other settings, molecules or ranks; remove it to begin anew, or "
+                "choose another file"
             )
 
         def part(prefix: str) -> dict[str, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,14 +62,25 @@ def read_table(path: Path, column: str, trained: TrainedModel) -> Table:
             f"{path} is not a CSV file: the header, {quoted(lines[0].fields[0])}, is broken ({lines[0].broken})"
         )
     header = tuple(name.strip() for name in lines[0].fields)
-    found = [number for number, name in enumerate(header) if name.lower() == column.lower()]
+    found = [number for number, name in enumerate(header) if name == column]
+    found = found or [number for number, name in enumerate(header) if name.lower() == column.lower()]
     if len(found) != 1:
         state = "no column" if not found else f"{len(found)} columns"
-        names = quoted(", ".join(header))
-        raise DataProblem(f"{path} has {state} '{column}' among {names}; name the right one with --column")
+        raise DataProblem(
+            f"{path} has {state} '{column}' among {quoted(', '.join(header))}; {_way_out(header, column)}"
+        )
     if clash := sorted(set(header) & set(_added(trained))):
         raise DataProblem(f"{path} already has a column '{clash[0]}', which would be written; rename it")
     return Table(header, tuple(lines[1:]), found[0])
+
+
+def _way_out(header: Sequence[str], column: str) -> str:
+    """What to do about a header in which a column is not there once."""
+    if header.count(column) > 1:
+        return "rename all but one"
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+        return "columns are separated by commas"
+    return "name the right one with --column"
 
 
 def _read(path: Path) -> list[Row]:
@@ -153,10 +165,15 @@ class Writer:
         self._writer.writerow([*known, *[""] * (width - len(known)), *values, answer.remark, answer.problem])
 
 
+def unfinished(path: Path) -> Path:
+    """Where this process writes a file that is to be ``path``; what an earlier one has left is not touched."""
+    return path.with_name(f"{path.name}.{os.getpid()}.part")
+
+
 @contextmanager
 def writing(path: Path, table: Table, trained: TrainedModel) -> Iterator[Writer]:
-    """A file that has its name once it is whole. Until then, and if we are interrupted, it is ``NAME.part``."""
-    beside = path.with_name(f"{path.name}.part")
+    """A file that has its name once it is whole. Until then, and if we are interrupted, it has that of :func:`unfinished`."""
+    beside = unfinished(path)
     try:
         with beside.open("w", encoding="utf-8", errors=BYTES, newline="") as text:
             yield Writer(text, table, trained)

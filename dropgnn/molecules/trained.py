@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from scipy.stats import spearmanr
 from torch import Tensor
 
 from dropgnn.data.qm9.arrays import Arrays
@@ -18,17 +19,21 @@ from dropgnn.errors import DataProblem, DropGNNError, InvalidArgument, whole_num
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings, build
 from dropgnn.nn.model import DropGNN
+from dropgnn.tensor_files import load_tensors, save_tensors
 from dropgnn.training.loop import inputs
 from dropgnn.training.seeds import stream
-from dropgnn.training.tensor_files import load_tensors, save_tensors
 
 FORMAT = 1
 """To be changed when the meaning of a model's file changes."""
+
+WEAK = 0.3
+"""A rank correlation below which the spread says little about the error."""
 
 LARGEST_M = 1_000
 """As many runs as a model's file may ask for."""
 
 COLUMNS = ("centre", "deviation", "validation", "test")
+SPREADS = ("spread_rank", "spread_factor")
 
 
 class Prediction(NamedTuple):
@@ -49,6 +54,8 @@ class TrainedModel:
         centre, deviation: Mean and standard deviation of every target over the molecules it was trained on.
         validation, test: Mean absolute error of every target.
         best_epoch: By validation, from 1.
+        spread_rank, spread_factor: What the spread over runs says about the error of a prediction, on the validation
+            molecules: their rank correlation, and how many times the spread the error is in the median. Empty without runs.
     """
 
     settings: Settings
@@ -59,11 +66,15 @@ class TrainedModel:
     validation: tuple[float, ...]
     test: tuple[float, ...]
     best_epoch: int
+    spread_rank: tuple[float, ...] = ()
+    spread_factor: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         whole_number("best_epoch", self.best_epoch, least=1)
-        for name in COLUMNS:
+        for name in (*COLUMNS, *SPREADS):
             values = getattr(self, name)
+            if name in SPREADS and not values:
+                continue
             if len(values) != len(self.settings.targets) or not all(map(math.isfinite, values)):
                 raise InvalidArgument(name, "must have a number for every target", got=values)
 
@@ -75,6 +86,7 @@ class TrainedModel:
                 f"the training is not done: it is in epoch {fit.position.epoch} of {fit.settings.epochs}"
             )
         fit.model.load_state_dict(fit.best)
+        rank, factor = ((), ()) if fit.model.auxiliary is None else _compared(*fit.spreads("validation"))
         return cls(
             fit.settings,
             fit.model,
@@ -84,10 +96,12 @@ class TrainedModel:
             validation=tuple(fit.errors("validation").tolist()),
             test=tuple(fit.errors("test").tolist()),
             best_epoch=fit.position.best,
+            spread_rank=rank,
+            spread_factor=factor,
         )
 
     def save(self, path: Path) -> None:
-        facts = {name: getattr(self, name) for name in ("m", *COLUMNS, "best_epoch")}
+        facts = {name: getattr(self, name) for name in ("m", *COLUMNS, *SPREADS, "best_epoch")}
         save_tensors(path, self.model.state_dict(), {"model": FORMAT, "settings": asdict(self.settings), **facts})
 
     @classmethod
@@ -105,8 +119,20 @@ class TrainedModel:
             model.load_state_dict(tensors)
             facts = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
             return cls(settings, model, **facts)
-        except (KeyError, TypeError, RuntimeError, InvalidArgument) as problem:
+        except (KeyError, TypeError, RuntimeError, OverflowError, InvalidArgument) as problem:
             raise DataProblem(f"{path} does not fit this version of dropgnn ({problem}); train it again") from problem
+
+    def guides(self) -> list[tuple[str, str]]:
+        """For every target what its spread says, in words."""
+        found = zip(self.settings.targets, self.spread_rank, self.spread_factor, strict=False)
+        return [
+            (
+                name,
+                f"on validation molecules the error is {factor:.2g} times it in the median, and the rank correlation of both is "
+                f"{rank:.2f}" + (" (a weak guide)" if rank < WEAK else ""),
+            )
+            for name, rank, factor in found
+        ]
 
     @torch.no_grad()
     def predict(self, molecule: Molecule) -> dict[str, Prediction]:
@@ -122,18 +148,27 @@ class TrainedModel:
         if not bool(values.isfinite().all()):
             raise DataProblem("the model's prediction is no number")
         spread: Sequence[float | None] = [None] * len(self.deviation)
-        if outcome.auxiliary is not None and outcome.weight is not None:
-            spread = (_scatter(outcome.auxiliary.double(), outcome.weight) * deviation).tolist()
+        if outcome.spread is not None:
+            spread = (outcome.spread[0] * deviation).tolist()
         return {
             name: Prediction(value, width)
             for name, value, width in zip(self.settings.targets, values.tolist(), spread, strict=True)
         }
 
 
-def _scatter(x: Tensor, weight: Tensor) -> Tensor:
-    """The weighted standard deviation of every column."""
-    share = (weight / weight.sum()).to(x.dtype).unsqueeze(1)
-    return (share * (x - (share * x).sum(dim=0)).square()).sum(dim=0).sqrt()
+def _compared(errors: Tensor, spreads: Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Rank correlation, and median of the quotient, of every column."""
+    ranks = (
+        [_finite(spearmanr(*pair).statistic) for pair in zip(errors.T, spreads.T, strict=True)]
+        if len(errors) > 1
+        else []
+    )
+    factors = (errors / spreads.clamp(min=torch.finfo(spreads.dtype).tiny)).median(dim=0).values
+    return tuple(ranks) or (0.0,) * errors.size(1), tuple(map(_finite, factors.tolist()))
+
+
+def _finite(value: float) -> float:
+    return float(value) if math.isfinite(value) else 0.0
 
 
 def with_unit(target: str, value: float) -> str:

@@ -37,6 +37,18 @@ class Outcome:
     def embedding(self) -> Tensor:
         return self.embed()
 
+    @property
+    def spread(self) -> Tensor | None:
+        """How far predictions from single runs scatter around their mean: for every prediction a weighted standard deviation;
+        ``None`` without an auxiliary head."""
+        if self.auxiliary is None or self.owner is None or self.weight is None:
+            return None
+        x, nothing = self.auxiliary.double(), torch.zeros_like(self.prediction, dtype=torch.float64)
+        total = self.weight.new_zeros(nothing.size(0)).index_add(0, self.owner, self.weight)
+        share = (self.weight / total[self.owner]).unsqueeze(1)
+        mean = nothing.index_add(0, self.owner, share * x)
+        return nothing.index_add(0, self.owner, share * (x - mean[self.owner]).square()).sqrt()
+
     def loss(
         self,
         target: Tensor,

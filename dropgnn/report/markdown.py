@@ -14,8 +14,8 @@ from dropgnn.report.studies import heading, how_made
 
 HEAD = """# Results
 
-Made by `dropgnn report --markdown docs/results.md` from the files in `results/`. Mean and standard deviation over seeds; the
-paper's value in parentheses, in bold where ours is more than two of its standard deviations away.
+Made by `dropgnn report --markdown docs/results.md` from the files in `results/`. Mean and standard deviation over seeds
+(Table 2: folds); the paper's value in parentheses, in bold where ours is more than two of its standard deviations away.
 """
 
 

@@ -40,8 +40,8 @@ def report_page(archives: Sequence[Archive]) -> str:
     body = [
         "<h1>DropGNN: the paper's experiments on this code</h1>",
         html.paragraph(
-            "Mean and standard deviation over seeds. Every number can be made again with the command above its table; "
-            "finished trials are kept, so a second run only does what is missing.",
+            "Mean and standard deviation over seeds (Table 2: folds). Every number can be made again with the command above its "
+            "table; finished trials are kept, so a second run only does what is missing.",
             lead=True,
         ),
     ]

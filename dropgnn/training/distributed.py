@@ -7,10 +7,10 @@ batch it has; see :meth:`Ranks.scale`. Our batch norms take their statistics ove
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed
@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from dropgnn.engine.norm import WeightedBatchNorm, find_batch_norm
-from dropgnn.errors import Unsupported
+from dropgnn.errors import DropGNNError, Unsupported
 
 T = TypeVar("T")
 
@@ -72,16 +72,21 @@ class Ranks:
         """What ``work`` returns on the first rank; the others need not see its files."""
         if self.world == 1:
             return work()
-        held = [work() if self.first else None]
+        found, problem = _tried(work) if self.first else (None, None)
+        held: list[Any] = [found, problem and str(problem)]
         torch.distributed.broadcast_object_list(held)
-        return held[0]  # type: ignore[return-value]
+        _say(problem, held[1:])
+        return held[0]
 
     def one_per_machine_first(self, work: Callable[[], T]) -> T:
         """What ``work`` returns, which one rank of each machine does before the others begin: a cache, say, is made once."""
-        found = [work()] if self.local == 0 else []
-        if self.world > 1:
-            torch.distributed.barrier()
-        return found[0] if found else work()
+        if self.world == 1:
+            return work()
+        found, problem = _tried(work) if self.local == 0 else (None, None)
+        said: list[Any] = [None] * self.world
+        torch.distributed.all_gather_object(said, problem and str(problem))
+        _say(problem, said)
+        return found if self.local == 0 else work()  # type: ignore[return-value]
 
     @contextmanager
     def together(self, model: torch.nn.Module) -> Iterator[torch.nn.Module]:
@@ -105,6 +110,21 @@ class Ranks:
 
 
 ALONE = Ranks()
+
+
+def _tried(work: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    try:
+        return work(), None
+    except Exception as problem:
+        return None, problem
+
+
+def _say(problem: Exception | None, said: Sequence[str | None]) -> None:
+    """What went wrong on one rank goes wrong on all: the others would wait for it for ever."""
+    if problem is not None:
+        raise problem
+    for message in filter(None, said):
+        raise DropGNNError(message)
 
 
 @contextmanager

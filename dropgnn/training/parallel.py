@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import Empty
 from typing import Generic, Protocol, TypeVar
@@ -16,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 import torch
 
 from dropgnn.errors import DropGNNError
+from dropgnn.interrupts import interrupts_held
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -64,7 +63,7 @@ def spread(
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(news, stop))
     failed: dict[int, BaseException] = {}
     try:
-        with _interrupts_held():
+        with interrupts_held():
             running = {pool.submit(_run, work, number, trial): number for number, trial in enumerate(trials)}
         while running:
             done, _ = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
@@ -91,32 +90,6 @@ def raise_failures(failed: Mapping[int, BaseException], trials: Sequence[object]
             f"{len(failed)} of {len(trials)} trials failed; the others are done. The first was {trials[number]}: "
             f"{type(problem).__name__}: {problem}"
         ) from problem
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal; those that start in here leave it to the first one."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def interrupts_deferred() -> Iterator[None]:
-    """Ctrl-C while we are in here counts when we are through; elsewhere than in the main thread it never comes."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        raise KeyboardInterrupt
 
 
 def _begin(news: _Channel, stop: _Flag) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,6 +20,20 @@ def stream(seed: int, purpose: str) -> torch.Generator:
     """
     state = np.random.SeedSequence([seed, zlib.crc32(purpose.encode())]).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(state[0] >> np.uint64(1)))
+
+
+@contextmanager
+def repeatable() -> Iterator[None]:
+    """Within this context sums are added up in the same order every time, however many threads there are."""
+    settings: Any = torch.utils.deterministic
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    filled, settings.fill_uninitialized_memory = settings.fill_uninitialized_memory, False
+    torch.use_deterministic_algorithms(True, warn_only=True)  # on a GPU some operations have no other way
+    try:
+        yield
+    finally:
+        settings.fill_uninitialized_memory = filled
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
 
 
 @contextmanager

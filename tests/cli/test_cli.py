@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -174,3 +175,34 @@ def test_report_without_results(tmp_path: Path) -> None:
     refused = dropgnn("report", "--output", str(tmp_path / "no" / "report.html"))
     assert refused.returncode == 2
     assert "'output' must be a file in an existing folder" in refused.stderr
+
+
+def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
+    """What is there, with the paper's statistics; what is damaged is not called missing."""
+    listed = dropgnn("data", "list", DROPGNN_DATA=str(data_root))
+    assert listed.returncode == 0
+    for graphs in ("188", "344", "1109", "996", "1498"):
+        assert graphs in listed.stdout.replace(",", "")
+    shutil.copytree(data_root / "tu" / "MUTAG", tmp_path / "MUTAG")
+    text = tmp_path / "MUTAG" / "MUTAG.txt"
+    text.write_text("\n".join(text.read_text().splitlines()[:547]))
+    damaged = in_this_process("data", "list", "--data", str(tmp_path))
+    assert damaged.returncode == 2
+    assert "MUTAG.txt ends early: line 548 is missing" in " ".join(damaged.stderr.split())
+    shown = in_this_process("data", "show", "MUTAG", "--data", str(data_root))
+    assert "folds: published" in shown.stdout
+
+
+def test_a_small_table_2_and_the_same_again_elsewhere(data_root: Path, tmp_path: Path) -> None:
+    """Two folds and epochs, as a user runs them; then on a machine that has the study's file alone."""
+    size = ("--datasets", "MUTAG", "--folds", "2", "--epochs", "2", "--jobs", "1", "--data", str(data_root))
+    places = ("--results", str(tmp_path / "results"))
+    first = dropgnn("reproduce", "table2", *size, "--work", str(tmp_path / "one"), *places)
+    assert first.returncode == 0
+    assert "selected on test folds" in " ".join(first.stdout.split())
+    (file,) = (tmp_path / "results").iterdir()
+    written = file.read_text()
+    again = dropgnn("reproduce", "table2", *size, "--adopt", "--work", str(tmp_path / "two"), *places)
+    assert "8 trials taken from" in again.stderr
+    assert again.stdout == first.stdout
+    assert file.read_text() == written

@@ -18,12 +18,14 @@ from typer.testing import CliRunner
 from dropgnn.cli.main import commands
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.qm9.smiles import LARGEST, LONGEST, FromSmiles, molecule_from_smiles
+from dropgnn.errors import DataProblem
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings
 from dropgnn.molecules.table import _rows
 from dropgnn.molecules.trained import TrainedModel
 
 RUNNER = CliRunner(env={"COLUMNS": "200"})
+CAGE = "CC1N=C2CC3(C)C1N23"
 
 
 def trained(few: QM9, name: str, folder: Path) -> Path:
@@ -109,7 +111,7 @@ def test_good_rows_are_predicted_and_bad_ones_reported_by_line(kind: str, few: Q
         (b"", (), "is empty"),
         (b"\n\n", (), "is empty"),
         (b"name,formula\nwater,O\n", (), "has no column 'smiles' among 'name, formula'"),
-        (b"smiles,SMILES\nO,O\n", (), "has 2 columns 'smiles'"),
+        (b"Smiles,SMILES\nO,O\n", (), "has 2 columns 'smiles'"),
         (b"smiles\nO\n", ("--column", "mol"), "has no column 'mol'"),
         (b"smiles,gap [Hartree]\nO,1\n", (), "already has a column 'gap [Hartree]'"),
         (b"\xff\xfes\x00m\x00i\x00l\x00e\x00s\x00\n\x00O\x00", (), "has no column 'smiles'"),
@@ -214,16 +216,79 @@ def test_interrupted_what_was_predicted_is_kept(model: Path, tmp_path: Path, mon
 
     monkeypatch.setattr("dropgnn.molecules.table.molecule_from_smiles", until)
     (tmp_path / "two.csv").write_text("smiles\nC\nCC\n")
-    RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "two.csv")])
+    (tmp_path / "two.predicted.csv.part").write_text("precious")  # an earlier one's
+    result = RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "two.csv")])
+    assert result.exit_code == 130
     assert not (tmp_path / "two.predicted.csv").exists()
-    assert [row["smiles"] for row in rows(tmp_path / "two.predicted.csv.part")] == ["C"]
+    (left,) = tmp_path.glob(f"two.predicted.csv.{os.getpid()}.part")
+    assert f"interrupted; what was predicted is in {left}" in result.stderr
+    assert [row["smiles"] for row in rows(left)] == ["C"]
+    assert (tmp_path / "two.predicted.csv.part").read_text() == "precious"
 
 
-@pytest.mark.parametrize("out", ["nowhere/out.csv", "."])
+@pytest.mark.parametrize("out", ["nowhere/out.csv", ".", "/proc/out.csv"])
 def test_places_that_cannot_be_written(out: str, model: Path, tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("smiles\nC\n")
     result = RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "one.csv"), "--out", str(tmp_path / out)])
     assert "'out' must" in str(result.exception)
+
+
+def test_a_colleague_may_read_the_model(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    assert model.stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+@pytest.mark.parametrize(
+    ("header", "way_out"),
+    [
+        ("smiles,smiles", "rename all but one"),
+        ("name;smiles", "columns are separated by commas"),
+        ("name,smi", "--column"),
+    ],
+)
+def test_headers_in_which_the_column_is_not_there_once(header: str, way_out: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text(f"{header}\nC,C\n")
+    result = RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "odd.csv")])
+    assert way_out in str(result.exception)
+
+
+def test_a_column_may_be_told_by_its_capitals(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "two.csv").write_text("smiles,SMILES\nno,C\n")
+    result = RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "two.csv"), "--column", "SMILES"])
+    assert "1 of 1 molecules predicted" in result.output
+    assert "gap spread: on validation molecules the error is" in result.output
+
+
+@pytest.mark.parametrize("smiles", ["O O", "CCO ethanol", "C\tO", "C\nwater"])
+def test_nothing_behind_a_blank_is_lost(smiles: str) -> None:
+    """RDKit would read the first word and leave the rest."""
+    with pytest.raises(DataProblem, match="blanks or line breaks inside a SMILES"):
+        molecule_from_smiles(smiles)
+
+
+def test_spelling_makes_no_difference(model: Path) -> None:
+    trained = TrainedModel.load(model)
+    for spellings in (("CC(=O)N", "NC(C)=O", "O=C(N)C"), ("CCO", "OCC", "C(C)O")):
+        found = {trained.predict(molecule_from_smiles(smiles).molecule)["gap"] for smiles in spellings}
+        assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("smiles", "remark"),
+    [
+        ("[CH3]", "a radical"),
+        ("[2H]O[2H]", "isotopes"),
+        ("[H][H]", "2 atom(s); QM9 begins at 3"),
+        ("[NH4+]", "charged"),
+    ],
+)
+def test_what_is_unlike_qm9_is_said(smiles: str, remark: str) -> None:
+    assert any(said.startswith(remark) for said in molecule_from_smiles(smiles).remarks)
+
+
+def test_a_strained_cage_has_a_geometry() -> None:
+    """One of QM9's own, for which the usual embedding finds none."""
+    assert "its geometry was found without the usual rules" in molecule_from_smiles(CAGE).remarks
 
 
 def test_nothing_is_overwritten(model: Path, tmp_path: Path) -> None:

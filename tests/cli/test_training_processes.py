@@ -15,7 +15,7 @@ import torch
 
 from dropgnn.data.qm9.dataset import FORMAT
 from dropgnn.molecules.trained import TrainedModel
-from dropgnn.training.tensor_files import load_tensors
+from dropgnn.tensor_files import load_tensors
 
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 ONE = ("train", "qm9", "--limit", "60", "--epochs", "6", "--batch-size", "8", "--target", "mu")
@@ -83,6 +83,16 @@ def test_the_same_command_under_torchrun(environment: dict[str, str], tmp_path: 
     (file,) = (tmp_path / "one").iterdir()
     assert same(file, tmp_path / "again" / file.name)
     assert TrainedModel.load(file).settings.epochs == 6
+
+
+def test_an_error_is_said_once_by_all_ranks(environment: dict[str, str], tmp_path: Path) -> None:
+    """And nobody waits for the one who has met it."""
+    (tmp_path / "there").write_text("precious")
+    command = [sys.executable, *TORCHRUN, "-m", "dropgnn", *ONE, "--out", "there"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert done.stderr.count("'out' must not exist yet") == 1
+    assert "Connection closed" not in done.stderr
 
 
 def test_killed_in_the_second_model_it_goes_on_there(environment: dict[str, str], tmp_path: Path) -> None:

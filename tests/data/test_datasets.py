@@ -12,10 +12,11 @@ from torch_geometric.data import Batch
 from torch_geometric.io import read_tu_data
 
 from dropgnn.data.collection import Collection
-from dropgnn.data.datasets import PAPER, load_dataset
+from dropgnn.data.datasets import FILTERS, PAPER, load_dataset
 from dropgnn.data.folds import FOLDS, stratified_folds
 from dropgnn.data.tu_folder import read_tu_folder
 from dropgnn.errors import DataProblem, InvalidArgument
+from dropgnn.tensor_files import load_tensors
 
 PUBLISHED = {
     "MUTAG": (188, 2, 7, (10, 28, 18), (3, 4, 3.01)),
@@ -101,10 +102,14 @@ def test_what_is_kept_is_used_and_cannot_harm(data_root: Path, own_cache: Path) 
     written = kept.read_bytes()
     again = load_dataset("MUTAG")
     assert torch.equal(first.graphs.edge_index, again.graphs.edge_index)
-    for damaged in (written[:100], b"", b"\x80\x04cos\nsystem\n(S'true'\ntR.", written.replace(b'"nodes"', b'"nodez"')):
+    flipped = [bytearray(written) for _ in range(4)]
+    for number, content in enumerate(flipped, start=1):
+        content[-number * len(written) // 8] ^= 1  # labels, edges, sizes: whatever lies there
+    damages = (written[:100], b"", b"\x80\x04cos\nsystem\n(S'true'\ntR.", written.replace(b'"nodes"', b'"nodez"'))
+    for damaged in (*damages, *map(bytes, flipped)):
         kept.write_bytes(damaged)
         assert torch.equal(load_dataset("MUTAG").graphs.x, first.graphs.x)
-        assert kept.read_bytes() == written
+        load_tensors(kept)  # as whole as it was
 
 
 def write_tu(folder: Path, **files: str) -> Path:
@@ -164,7 +169,14 @@ WRONG_TU = {
     "neighbour out of range": ({"A": "1, 2\n2, 9\n"}, r"_A.txt line 2: nodes are numbered 1 to 5, found 2, 9"),
     "one direction": ({"A": "1, 2\n2, 1\n2, 3\n"}, r"_A.txt line 3: the edge 2, 3 is not there in the other direction"),
     "between graphs": ({"A": "3, 4\n4, 3\n"}, r"_A.txt line 1: the edge 3, 4 joins two graphs"),
-    "a word": ({"A": "1, 2\n2, one\n"}, r"_A.txt is not a table of numbers: .*row 1"),
+    "a word": ({"A": "1, 2\n2, one\n"}, r"_A.txt line 2: must be as many numbers as in the first line.*'2, one'"),
+    "ragged": ({"A": "1, 2\n2, 1, 1\n"}, r"_A.txt line 2: must be as many numbers"),
+    "blank lines": ({"A": "\n\n1, 2\n2, 9\n"}, r"_A.txt line 4: nodes are numbered"),
+    "not text": ({"A": "1, 2\n\x00\n"}, r"_A.txt line 2: must be as many numbers"),
+    "too large for a float": (
+        {"node_attributes": "1\n1\n1\n1e39\n1\n"},
+        r"_node_attributes.txt line 4: must be finite",
+    ),
     "truncated": ({"node_labels": "1\n1\n"}, r"_node_labels.txt must have a line for each of the 5 nodes, has 2"),
     "missing label": ({"graph_labels": "1\n"}, r"_graph_indicator.txt line 4: graph 2 has no label, there are 1"),
     "empty graph": ({"graph_labels": "1\n1\n1\n"}, r"_graph_indicator.txt has no node for graph 3"),
@@ -194,6 +206,8 @@ WRONG_TEXT = {
     "twice": ("1\n2 0\n0 2 1 1\n0 2 0 0\n", r"line 3: a neighbour is listed twice"),
     "empty graph": ("2\n1 0\n0 0\n0 1\n", r"graph 1, counted from 0, has no nodes"),
     "no degree": ("1\n1 0\n0\n", r"line 3: a node has a tag and a degree"),
+    "garbage behind": ("1\n1 0\n0 0\ngarbage\n", r"line 4: invalid literal"),
+    "zeros behind": ("1\n1 0\n0 0\n\x00\x00\n", r"line 4: invalid literal"),
 }
 
 
@@ -208,28 +222,98 @@ def test_wrong_text_files_name_file_and_line(text: str, message: str, tmp_path: 
 WRONG_FOLDS: dict[str, tuple[Callable[[Path], object], str]] = {
     "missing": (lambda folder: (folder / "test_idx-4.txt").unlink(), "test_idx-4.txt is missing"),
     "out of range": (
-        lambda folder: (folder / "test_idx-2.txt").write_text("0\n9\n"),
+        lambda folder: (folder / "test_idx-2.txt").write_text("0\n10\n"),
         "test_idx-2.txt, line 2: must be the number",
     ),
     "leaking": (
-        lambda folder: (folder / "train_idx-3.txt").write_text("0\n"),
+        lambda folder: (folder / "train_idx-3.txt").write_text("0\n2\n"),
         "fold 3 .* tests on graphs that it trains on",
+    ),
+    "nothing to test on": (
+        lambda folder: (folder / "test_idx-5.txt").write_text(""),
+        "fold 5 .* has nothing to train on, or nothing to test on",
+    ),
+    "twice": (
+        lambda folder: (folder / "test_idx-6.txt").write_text("5\n5\n"),
+        "fold 6 .* names a graph twice",
+    ),
+    "not all": (
+        lambda folder: (folder / "train_idx-7.txt").write_text("0\n1\n"),
+        "fold 7 .* has 3 of the 10 graphs",
+    ),
+    "always the same": (
+        lambda folder: [
+            (folder / f"{part}_idx-2.txt").write_text((folder / f"{part}_idx-1.txt").read_text())
+            for part in ("train", "test")
+        ],
+        "some graph is tested on in two folds",
     ),
 }
 
 
 @pytest.mark.parametrize(("spoil", "message"), WRONG_FOLDS.values(), ids=WRONG_FOLDS)
 def test_wrong_folds_are_noticed(spoil: Callable[[Path], object], message: str, tmp_path: Path) -> None:
-    folds = tmp_path / "TWO" / "10fold_idx"
+    folds = tmp_path / "TEN" / "10fold_idx"
     folds.mkdir(parents=True)
-    (tmp_path / "TWO" / "TWO.txt").write_text("2\n1 0\n0 0\n1 1\n0 0\n")
+    (tmp_path / "TEN" / "TEN.txt").write_text("10\n" + "1 0\n0 0\n" * 10)
     for number in range(1, 11):
-        (folds / f"test_idx-{number}.txt").write_text("0\n")
-        (folds / f"train_idx-{number}.txt").write_text("1\n")
-    assert load_dataset(str(tmp_path / "TWO"), features="constant").folds[0].test.tolist() == [0]
+        (folds / f"test_idx-{number}.txt").write_text(f"{number - 1}\n")
+        (folds / f"train_idx-{number}.txt").write_text("".join(f"{one}\n" for one in range(10) if one != number - 1))
+    assert load_dataset(str(tmp_path / "TEN"), features="constant").folds[3].test.tolist() == [3]
     spoil(folds)
     with pytest.raises(DataProblem, match=message):
-        load_dataset(str(tmp_path / "TWO"), features="constant")
+        load_dataset(str(tmp_path / "TEN"), features="constant")
+
+
+def test_several_labels_of_a_node_are_made_one(tmp_path: Path) -> None:
+    folder = write_tu(tmp_path / "MANY", node_labels="0, 5\n0, 6\n0, 5\n1, 5\n1, 5\n", edge_attributes="1\n" * 6)
+    dataset = load_dataset(str(folder))
+    assert dataset.graphs.x.tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1]]
+    assert "made one label of the 2 of each node" in dataset.notes
+    assert "attributes of edges: left out" in dataset.notes
+
+
+def test_graphs_without_edges(tmp_path: Path) -> None:
+    dataset = load_dataset(str(write_tu(tmp_path / "ALONE", A="")), features="constant")
+    assert (len(dataset.graphs), dataset.graphs.edge_index.shape) == (2, (2, 0))
+
+
+def test_a_filter_must_leave_something(data_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FILTERS._members, "all", lambda raw: torch.zeros_like(raw.nodes, dtype=torch.bool))
+    with pytest.raises(InvalidArgument, match="'filter' must leave a graph of the 188 of MUTAG"):
+        load_dataset("MUTAG", filter="all")
+
+
+def test_the_data_folder_comes_before_where_we_are(
+    data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But a folder can be asked for as one, and knows the paper's choices by its name."""
+    monkeypatch.chdir(tmp_path)
+    write_tu(tmp_path / "MUTAG")
+    assert len(load_dataset("MUTAG", data=data_root).graphs) == 188
+    assert len(load_dataset("./MUTAG", features="constant").graphs) == 2
+    assert len(load_dataset(str(data_root / "tu" / "PROTEINS")).graphs) == 1109
+    monkeypatch.chdir(data_root / "tu" / "IMDBBINARY")
+    assert load_dataset(".").name == "IMDB-B"
+
+
+def test_the_collections_own_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DROPGNN_DATA", str(tmp_path))
+    for name in ("IMDB-BINARY", "PTC_MR"):
+        write_tu(tmp_path / name, node_labels="1\n2\n1\n1\n1\n")
+    for name in ("IMDB-B", "imdb-b", "IMDB-BINARY"):
+        dataset = load_dataset(name, download=False)
+        assert (dataset.name, dataset.notes[0]) == ("IMDB-B", "features: degree (2)")
+    dataset = load_dataset("PTC", download=False)
+    assert "PTC_MR of the TU collection, not the file of the GIN paper" in dataset.notes
+
+
+def test_folders_with_brackets_in_their_names_are_not_mixed_up(tmp_path: Path) -> None:
+    """Nor is one that was changed taken for what it was."""
+    one = load_dataset(str(write_tu(tmp_path / "a" / "S[1]")), features="constant")
+    other = load_dataset(str(write_tu(tmp_path / "b" / "S[1]", A="1, 2\n2, 1\n4, 5\n5, 4\n")), features="constant")
+    assert (one.graphs.edges.tolist(), other.graphs.edges.tolist()) == ([4, 2], [2, 2])
+    assert one.notes[-1] != other.notes[-1]
 
 
 def test_what_is_nowhere_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

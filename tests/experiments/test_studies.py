@@ -140,13 +140,25 @@ def test_a_study_goes_through_its_file(tmp_path: Path) -> None:
 
 
 def test_a_study_goes_on_from_its_file(tmp_path: Path) -> None:
-    half = replace(archive_of("table1", share=0.5), made_by={"dropgnn": "0.1", "commit": "a1, b2"})
+    made_by = {"dropgnn": "0.1", "commit": "a1, b2"}
+    half = replace(archive_of("table1", share=0.5), made_by=made_by, experiment="beyond-wl")
     trials = SYNTHETIC_STUDIES["table1"](QUICK)
     save_archive(tmp_path, half)
     store = Store(tmp_path / "runs", "beyond-wl")
     assert adopt(tmp_path, "table1", trials, store) == len(half.found)
     assert adopt(tmp_path, "table1", trials, store) == 0  # they are there
     assert collect("table1", "table1", trials, store, half.command) == half
+
+
+@pytest.mark.parametrize("spoilt", ["another experiment", "results without accuracies"])
+def test_what_cannot_be_gone_on_from_is_left_alone(spoilt: str, tmp_path: Path) -> None:
+    half = replace(archive_of("table1", share=0.5), made_by={"dropgnn": "0.1"}, experiment="beyond-wl")
+    if spoilt == "another experiment":
+        half = replace(half, experiment="beyond-wl-2")
+    else:
+        half = replace(half, found=tuple(replace(one, result={}) for one in half.found))
+    save_archive(tmp_path, half)
+    assert adopt(tmp_path, "table1", SYNTHETIC_STUDIES["table1"](QUICK), Store(tmp_path / "runs", "beyond-wl")) == 0
 
 
 def test_regularisation_alone_does_not_help() -> None:

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,8 @@ from dropgnn.errors import DataProblem, InvalidArgument
 from dropgnn.molecules import fitting
 from dropgnn.molecules.fitting import Fit, split_molecules
 from dropgnn.molecules.models import Settings
+from dropgnn.tensor_files import load_tensors
 from dropgnn.training.distributed import Ranks
-from dropgnn.training.tensor_files import load_tensors
 
 SMALL = Settings(targets=("gap",), limit=60, epochs=3, batch_size=16)
 
@@ -56,6 +58,26 @@ def test_every_model_learns_a_few_molecules(model: str, drops: str, few: QM9) ->
     fit.run()
     losses = [loss for loss, _ in fit.position.curve]
     assert losses[-1] < 0.5 * losses[0]
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("drops", ["none", "random"])
+def test_threads_do_not_change_the_numbers_from_run_to_run(drops: str, few: QM9) -> None:
+    found = []
+    for _ in range(3):
+        fit = Fit(replace(SMALL, drops=drops, batch_size=48, epochs=2), few)
+        fit.run()
+        found.append(weights(fit))
+    assert same(found[0], found[1])
+    assert same(found[0], found[2])
 
 
 def test_the_best_epoch_by_validation_is_kept(few: QM9) -> None:
@@ -102,7 +124,7 @@ def test_a_checkpoint_of_another_training_or_a_damaged_one_is_refused(few: QM9, 
     path = tmp_path / "one.checkpoint"
     fit = Fit(SMALL, few, checkpoint=path)
     fit.save()
-    with pytest.raises(DataProblem, match="belongs to another training"):
+    with pytest.raises(DataProblem, match="belongs to a training with other settings, molecules or ranks; remove it"):
         Fit(Settings(targets=("mu",), limit=60, epochs=3, batch_size=16), few, checkpoint=path)
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(DataProblem, match="is damaged"):
@@ -143,7 +165,7 @@ from dropgnn.data.qm9.dataset import QM9
 from dropgnn.molecules import fitting
 from dropgnn.molecules.models import Settings
 from dropgnn.training.distributed import Ranks
-from dropgnn.training.tensor_files import save_tensors
+from dropgnn.tensor_files import save_tensors
 
 fitting.SAVE_EVERY = 0.0  # after every step
 torch.set_num_threads(1)

@@ -17,8 +17,8 @@ from dropgnn.errors import DataProblem, DropGNNError
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings
 from dropgnn.molecules.trained import TrainedModel
+from dropgnn.tensor_files import load_tensors, save_tensors
 from dropgnn.training.loop import inputs
-from dropgnn.training.tensor_files import load_tensors, save_tensors
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ from dropgnn.engine.norm import WeightedBatchNorm
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import MODELS, Settings
 from dropgnn.nn.heads import Pooled
+from dropgnn.tensor_files import save_tensors
 from dropgnn.training.distributed import Ranks, joined
 from dropgnn.training.loop import inputs
-from dropgnn.training.tensor_files import save_tensors
 
 
 def train_gin(ranks: Ranks, *, synced: bool) -> DropGNN:

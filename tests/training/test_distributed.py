@@ -13,9 +13,9 @@ import torch
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings
+from dropgnn.tensor_files import load_tensors
 from dropgnn.training.distributed import Ranks
 from dropgnn.training.loop import inputs
-from dropgnn.training.tensor_files import load_tensors
 
 PROGRAM = Path(__file__).with_name("ranks_program.py")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")

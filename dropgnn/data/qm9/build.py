@@ -18,6 +18,7 @@ import numpy as np
 from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.source import Made, Source
 from dropgnn.errors import DataProblem, MissingExtra
+from dropgnn.interrupts import interrupts_held
 
 CHUNK, WAITING = 1_000, 4
 """Molecules that a process makes at a time, and such chunks under way for each."""
@@ -48,15 +49,23 @@ def build_qm9(
         import rdkit  # noqa: F401
     except ImportError as missing:
         raise MissingExtra("RDKit", "chem") from missing
-    found: list[Made] = []
-    for made in _chunks(source, jobs):
-        found += made
-        if on_progress is not None:
-            on_progress(len(made))
-    left_out = [LeftOut(one.number, one.smiles, one.reason) for one in found if one.molecule is None]
-    if len(left_out) == len(found):
-        raise DataProblem(f"no molecule could be made of {source}")
-    _write(folder, [one for one in found if one.molecule is not None], left_out)
+    beside = folder.with_name(f"{folder.name}.{os.getpid()}.part")
+    try:
+        beside.mkdir(parents=True, exist_ok=True)  # whether we may write there should not show in the end
+        found: list[Made] = []
+        for made in _chunks(source, jobs):
+            found += made
+            if on_progress is not None:
+                on_progress(len(made))
+        left_out = [LeftOut(one.number, one.smiles, one.reason) for one in found if one.molecule is None]
+        if len(left_out) == len(found):
+            raise DataProblem(f"no molecule could be made of {source}")
+        _write(beside, [one for one in found if one.molecule is not None], left_out)
+        _take_place(beside, folder)
+    except OSError as problem:
+        raise DataProblem(f"{folder} cannot be written ({problem})") from problem
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
     return left_out
 
 
@@ -68,13 +77,17 @@ def _chunks(source: Source, jobs: int) -> Iterator[list[Made]]:
         yield from (_make(source, chunk) for chunk in chunks)
         return
     waiting = deque[Future[list[Made]]]()
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    try:
         for chunk in chunks:
-            waiting.append(pool.submit(_make, source, chunk))
+            with interrupts_held():
+                waiting.append(pool.submit(_make, source, chunk))
             if len(waiting) >= WAITING * jobs:  # or all of the text would be held at once
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _make(source: Source, rows: Sequence[Any]) -> list[Made]:
@@ -84,20 +97,23 @@ def _make(source: Source, rows: Sequence[Any]) -> list[Made]:
         return [source.make(row) for row in rows]
 
 
-def _write(folder: Path, made: Sequence[Made], left_out: Sequence[LeftOut]) -> None:
+def _write(beside: Path, made: Sequence[Made], left_out: Sequence[LeftOut]) -> None:
     molecules = [one.molecule for one in made if one.molecule is not None]
     arrays = vars(Arrays.of(molecules, np.array([one.properties for one in made])))
     arrays = arrays | {"number": np.array([one.number for one in made], np.int32)}
-    beside = folder.with_name(f"{folder.name}.{os.getpid()}.part")
-    shutil.rmtree(beside, ignore_errors=True)
-    beside.mkdir(parents=True)
     for name in ARRAYS:
         np.save(beside / f"{name}.npy", arrays[name], allow_pickle=False)
     (beside / "smiles.txt").write_text("".join(f"{one.smiles}\n" for one in made), encoding="utf-8")
     (beside / "left_out.json").write_text(json.dumps([one._asdict() for one in left_out], indent=1) + "\n")
+
+
+def _take_place(beside: Path, folder: Path) -> None:
+    """The folder appears with everything in it, even if the power fails."""
+    for path in beside.iterdir():
+        with path.open("rb") as written:
+            os.fsync(written.fileno())
     try:
         beside.replace(folder)
     except OSError:  # another process was faster, and has made the same
         if not folder.is_dir():
             raise
-        shutil.rmtree(beside)

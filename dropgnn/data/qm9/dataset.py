@@ -55,18 +55,28 @@ class QM9(Arrays):
             build_qm9(source(), folder, jobs=jobs, on_progress=on_progress)
         try:
             arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
-        except (OSError, ValueError) as problem:
-            raise DataProblem(f"{folder} is damaged ({problem}); remove it, and it will be made again") from problem
+        except (OSError, ValueError, EOFError) as problem:
+            raise _damaged(folder, problem) from problem
         return cls(**arrays, folder=folder)
 
     @cached_property
     def smiles(self) -> list[str]:
-        return (self.folder / "smiles.txt").read_text(encoding="utf-8").splitlines()
+        try:
+            return (self.folder / "smiles.txt").read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as problem:
+            raise _damaged(self.folder, problem) from problem
 
     @cached_property
     def left_out(self) -> list[LeftOut]:
         """Molecules that are not here."""
-        return [LeftOut(**one) for one in json.loads((self.folder / "left_out.json").read_text(encoding="utf-8"))]
+        try:
+            return [LeftOut(**one) for one in json.loads((self.folder / "left_out.json").read_text(encoding="utf-8"))]
+        except (OSError, ValueError, TypeError) as problem:
+            raise _damaged(self.folder, problem) from problem
+
+
+def _damaged(folder: Path, problem: Exception) -> DataProblem:
+    return DataProblem(f"{folder} is damaged ({problem}); remove it, and it will be made again")
 
 
 def _short(folder: Path) -> str:

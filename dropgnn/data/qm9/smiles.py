@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,12 +11,13 @@ from dropgnn.errors import DataProblem, MissingExtra
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
+    from rdkit.Chem.rdDistGeom import EmbedParameters
 
 LONGEST, LARGEST = 1_000, 100
 """Characters in a SMILES and atoms in a molecule, hydrogens included, that are tried."""
 
-LARGEST_KNOWN = 29
-"""Atoms in the largest molecules of QM9."""
+SMALLEST_KNOWN, LARGEST_KNOWN = 3, 29
+"""Atoms in the smallest and the largest molecules of QM9."""
 
 SEED, ATTEMPTS, SECONDS = 7, 20, 30
 """Of the embedding: it is the same every time, and it ends."""
@@ -41,6 +42,8 @@ def molecule_from_smiles(smiles: str) -> FromSmiles:
         raise MissingExtra("RDKit", "chem") from missing
     if not smiles.strip():
         raise DataProblem("no SMILES")
+    if len(smiles.split()) > 1:  # RDKit would read the first word
+        raise DataProblem("blanks or line breaks inside a SMILES")
     if len(smiles) > LONGEST:
         raise DataProblem(f"a SMILES of {len(smiles):,} characters; at most {LONGEST:,} are read")
     try:
@@ -65,30 +68,51 @@ def _made(smiles: str) -> FromSmiles:
         raise DataProblem(f"has {', '.join(strange)}; QM9 knows H, C, N, O and F")
     if len(Chem.GetMolFrags(plain)) > 1:
         raise DataProblem("more than one molecule (a salt or a mixture); QM9 has single ones")
-    mol = Chem.AddHs(plain)
+    same = Chem.MolFromSmiles(Chem.MolToSmiles(plain))  # one order of atoms, however the molecule was spelled
+    mol = Chem.AddHs(plain if same is None else same)
     atoms, remarks = mol.GetNumAtoms(), []
     if atoms > LARGEST:
         raise DataProblem(f"{atoms} atoms with hydrogens; at most {LARGEST} are predicted")
     if atoms > LARGEST_KNOWN:
         remarks.append(f"{atoms} atoms; QM9 goes up to {LARGEST_KNOWN}")
+    if atoms < SMALLEST_KNOWN:
+        remarks.append(f"{atoms} atom(s); QM9 begins at {SMALLEST_KNOWN}")
     if Chem.GetFormalCharge(mol):
         remarks.append("charged; QM9 has neutral molecules")
-    if not _embed(mol):
-        remarks.append("its geometry is not relaxed")
+    if any(atom.GetNumRadicalElectrons() for atom in mol.GetAtoms()):
+        remarks.append("a radical; QM9 has none")
+    if any(atom.GetIsotope() for atom in mol.GetAtoms()):
+        remarks.append("isotopes make no difference")
+    remarks += _embed(mol)
     return FromSmiles(molecule_of(mol, np.asarray(mol.GetConformer().GetPositions())), tuple(remarks))
 
 
-def _embed(mol: Mol) -> bool:
-    """Give the atoms places by distance geometry; whether a force field knows the molecule, and has relaxed it."""
+def _embed(mol: Mol) -> list[str]:
+    """Give the atoms places by distance geometry, and let a force field relax them; what must be said about that."""
     from rdkit.Chem import rdDistGeom, rdForceFieldHelpers
 
-    parameters = rdDistGeom.ETKDGv3()
-    parameters.randomSeed = SEED  # type: ignore[assignment]  # its stubs are wrong
-    parameters.maxIterations = ATTEMPTS  # type: ignore[assignment]
-    if hasattr(parameters, "timeout"):
-        parameters.timeout = SECONDS  # type: ignore[assignment]
-    if rdDistGeom.EmbedMolecule(mol, parameters) < 0:
-        raise DataProblem("RDKit finds no geometry for it")
+    remarks = []
+    if not any(rdDistGeom.EmbedMolecule(mol, parameters) >= 0 for parameters in _ways_to_embed()[:1]):
+        # Cages and strained rings break rules that hold elsewhere.
+        if not any(rdDistGeom.EmbedMolecule(mol, parameters) >= 0 for parameters in _ways_to_embed()[1:]):
+            raise DataProblem("RDKit finds no geometry for it")
+        remarks.append("its geometry was found without the usual rules")
     if mol.GetNumAtoms() == 1:
-        return True
-    return rdForceFieldHelpers.MMFFHasAllMoleculeParams(mol) and rdForceFieldHelpers.MMFFOptimizeMolecule(mol) == 0
+        return remarks
+    if not rdForceFieldHelpers.MMFFHasAllMoleculeParams(mol) or rdForceFieldHelpers.MMFFOptimizeMolecule(mol) != 0:
+        remarks.append("its geometry is not relaxed")
+    return remarks
+
+
+def _ways_to_embed() -> list[EmbedParameters]:
+    """The usual way, one that begins anywhere, and one that knows nothing about torsions and rings."""
+    from rdkit.Chem import rdDistGeom
+
+    ways: list[Any] = [rdDistGeom.ETKDGv3() for _ in range(3)]
+    for parameters in ways:
+        parameters.randomSeed, parameters.maxIterations = SEED, ATTEMPTS
+        if hasattr(parameters, "timeout"):
+            parameters.timeout = SECONDS
+    ways[1].useRandomCoords = ways[2].useRandomCoords = True
+    ways[2].useExpTorsionAnglePrefs = ways[2].useBasicKnowledge = False
+    return ways

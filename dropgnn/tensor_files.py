@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from dropgnn.errors import DataProblem
@@ -23,8 +23,12 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, 
     """Write a file. A reader sees the old one or the new one, never half of it."""
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(facts)
-    with written_whole(path) as beside:
-        save_file(kept, beside, metadata={FACTS: text, CHECK: _check(kept, text)})
+    content = save(kept, metadata={FACTS: text, CHECK: _check(kept, text)})
+    try:
+        with written_whole(path) as beside:
+            beside.write_bytes(content)
+    except OSError as problem:
+        raise DataProblem(f"{path} cannot be written ({problem.strerror})") from problem
 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
