@@ -91,12 +91,14 @@ def _embed(mol: Mol) -> list[str]:
     """Give the atoms places by distance geometry, and let a force field relax them; what must be said about that."""
     from rdkit.Chem import rdDistGeom, rdForceFieldHelpers
 
-    remarks = []
-    if not any(rdDistGeom.EmbedMolecule(mol, parameters) >= 0 for parameters in _ways_to_embed()[:1]):
-        # Cages and strained rings break rules that hold elsewhere.
-        if not any(rdDistGeom.EmbedMolecule(mol, parameters) >= 0 for parameters in _ways_to_embed()[1:]):
+    def succeeds(way: EmbedParameters) -> bool:
+        return rdDistGeom.EmbedMolecule(mol, way) >= 0
+
+    remarks, (usual, *others) = [], _ways_to_embed()
+    if not succeeds(usual):
+        if not any(map(succeeds, others)):
             raise DataProblem("RDKit finds no geometry for it")
-        remarks.append("its geometry was found without the usual rules")
+        remarks.append("its geometry was found without the usual rules")  # which strained cages break
     if mol.GetNumAtoms() == 1:
         return remarks
     if not rdForceFieldHelpers.MMFFHasAllMoleculeParams(mol) or rdForceFieldHelpers.MMFFOptimizeMolecule(mol) != 0:
