@@ -49,6 +49,6 @@ def predict(
     for name, guide in trained.guides():
         console.print(f"  {name} spread: {guide}")
     if remarked:
-        console.print(f"{remarked} of them are unlike QM9's molecules, see the column 'remark'")
+        console.print(f"{remarked} of them have a remark, see the column 'remark'")
     if bad:
         raise typer.Exit(1)
