@@ -25,7 +25,7 @@ from dropgnn.engine.compiled import edge_features, norm, products
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.edge_features import can_hear_features, kinds_of, map_features
 from dropgnn.engine.layers import Layer
-from dropgnn.engine.norm import WeightedBatchNorm, update_all_running
+from dropgnn.engine.norm import WeightedBatchNorm
 from dropgnn.engine.plan import Level, SharedPlan
 from dropgnn.graph import Graph
 
@@ -80,14 +80,16 @@ class _Hearing(NamedTuple):
             return torch.from_numpy(products.hear(x.numpy(), self.own.size, *plain))
         return torch.from_numpy(edge_features.hear(x.numpy(), features.numpy(), *self))
 
-    def backward(self, gradient: Tensor, x: Tensor, features: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """The gradients of the rows below and of the features."""
+    def backward(
+        self, arriving: Tensor, gradient: Tensor, x: Tensor, features: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """The gradients of the rows below, added to what is ``arriving`` there anyway, and of the features."""
         if features is None:
             plain = (self.own, self.edge_ptr, self.sender, self.factor, self.mean)
-            return torch.from_numpy(products.hear_back(gradient.numpy(), x.size(0), *plain)), None
+            return torch.from_numpy(products.hear_back_onto(arriving.numpy(), gradient.numpy(), *plain)), None
         arrays = (tensor.detach().numpy() for tensor in (gradient, x, features))
         to_x, to_features = map(torch.from_numpy, edge_features.hear_back(*arrays, *self))
-        return to_x, to_features
+        return to_x.add_(arriving), to_features
 
 
 def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph) -> list[Tensor] | None:
@@ -99,21 +101,15 @@ def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph
         return None
     if any(level.rows < 2 for level in plan.levels):  # the norm says what is wrong with that
         return None
-    known = [half for half in halves if half is not None]
+    known = [pair for pair in halves if pair is not None]
     hearings, features = [], []
     for layer, level in zip(layers, plan.levels[1:], strict=True):
         kinds = kinds_of(plan) if isinstance(layer.message, GINEConv) else None
         hearings.append(_Hearing.of(layer, level, None if kinds is None else kinds.of_edge))
         features.append(None if kinds is None else map_features(layer.message, x, graph, kinds))
-    weights = [level.weight.numpy() for level in plan.levels[1:]]
-    epsilons = [(first.norm.eps, second.norm.eps) for first, second in known]
+    norms = [(first.norm, second.norm) for first, second in known]
     parameters = chain.from_iterable(half.parameters() for pair in known for half in pair)
-    found = _Stack.apply(hearings, weights, epsilons, x, *features, *parameters)
-    rows, statistics = found[: len(layers)], found[len(layers) :]
-    norms = [half.norm for pair in known for half in pair]
-    counts = [level.rows for level in plan.levels[1:] for _ in range(2)]
-    update_all_running(norms, statistics[::2], statistics[1::2], counts)
-    return [x, *rows]
+    return [x, *_Stack.apply(hearings, norms, plan.levels[1:], x, *features, *parameters)]
 
 
 def _halves(layer: Layer, x: Tensor) -> tuple[_Half, _Half] | None:
@@ -144,26 +140,28 @@ def _is_special(module: torch.nn.Module) -> bool:
 class _Stack(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, hearings: Sequence[_Hearing], weights: Any, epsilons: Any, x: Tensor, *given: Tensor | None
-    ) -> tuple[Tensor, ...]:
+        ctx: Any, hearings: Sequence[_Hearing], norms: Sequence[tuple[WeightedBatchNorm, WeightedBatchNorm]],
+        levels: Sequence[Level], x: Tensor, *given: Tensor | None,
+    ) -> tuple[Tensor, ...]:  # fmt: skip
         features, parameters = given[: len(hearings)], given[len(hearings) :]
         rows, statistics, tape, known = [x], [], [], _by(PARAMETERS, parameters)
-        for hearing, feature, counts, eps in zip(hearings, features, weights, epsilons, strict=True):
-            x = hearing.forward(x, feature)
-            for epsilon in eps:
+        for hearing, feature, pair, level in zip(hearings, features, norms, levels, strict=True):
+            x, counts = hearing.forward(x, feature), level.weight.numpy()
+            for module in pair:
                 weight, bias, gain, shift = next(known)
                 between = torch.addmm(bias, x, weight.t())
-                arrays = norm.forward(between.numpy(), counts, gain.numpy(), shift.numpy(), epsilon, True)
+                arrays = norm.forward(between.numpy(), counts, gain.numpy(), shift.numpy(), module.eps, True)
                 out, centre, variance, scale, share = map(torch.from_numpy, arrays)
+                statistics.append((module, centre, variance, level.rows))
                 tape += [x, between, out, share, centre, scale]
-                statistics += [centre, variance]
                 x = out
             rows.append(x)
+        for module, *batch in statistics:  # all at once, while the code for it is in the cache
+            module.update_running(*batch)
         # Outputs of ours are on the tape: kept any other way they would keep themselves alive.
         ctx.save_for_backward(*rows[:-1], *given, *tape)
         ctx.hearings = hearings
-        ctx.mark_non_differentiable(*statistics)
-        return (*rows[1:], *statistics)
+        return tuple(rows[1:])
 
     @staticmethod
     @once_differentiable
@@ -175,15 +173,16 @@ class _Stack(torch.autograd.Function):
         halves = list(zip(_by(PARAMETERS, parameters), _by(TAPE, list(parts)), strict=True))
         collected: list[tuple[Tensor, ...]] = []
         to_features: list[Tensor | None] = [None] * layers
-        arriving = None
+        gradient = gradients[-1]
         for number in reversed(range(layers)):
-            gradient = gradients[number] if arriving is None else arriving.add_(gradients[number])
             for _ in range(2):
                 gradient, found = _half_backward(gradient, *halves.pop())
                 collected.insert(0, found)
             if number or ctx.needs_input_grad[X] or features[number] is not None:
-                arriving, to_features[number] = ctx.hearings[number].backward(gradient, rows[number], features[number])
-        to_x = arriving if ctx.needs_input_grad[X] else None
+                x = rows[number]
+                arriving = gradients[number - 1].contiguous() if number else torch.zeros_like(x)
+                gradient, to_features[number] = ctx.hearings[number].backward(arriving, gradient, x, features[number])
+        to_x = gradient if ctx.needs_input_grad[X] else None
         return *[None] * X, to_x, *to_features, *chain.from_iterable(collected)
 
 

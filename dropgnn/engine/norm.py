@@ -6,7 +6,7 @@ says the weights with :func:`row_weights`; outside of it :class:`WeightedBatchNo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -118,30 +118,6 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
         mean, variance = mean.to(self.running_mean.dtype), variance.to(self.running_var.dtype)
         self.running_mean.lerp_(mean, momentum)
         self.running_var.lerp_(variance * (rows / (rows - 1)), momentum)
-
-
-@torch.no_grad()
-def update_all_running(
-    norms: Sequence[WeightedBatchNorm], means: Sequence[Tensor], variances: Sequence[Tensor], rows: Sequence[int]
-) -> None:
-    """:meth:`WeightedBatchNorm.update_running` for many norms; for those of one kind in a few calls instead of many."""
-    steps, running_means, running_variances = [], [], []
-    for norm in norms:
-        mean, variance, number = norm.running_mean, norm.running_var, norm.num_batches_tracked
-        alike = norm.momentum is not None and norm.momentum == norms[0].momentum
-        if mean is not None and variance is not None and number is not None and alike and mean.dtype == means[0].dtype:
-            steps.append(number)
-            running_means.append(mean)
-            running_variances.append(variance)
-    momentum = norms[0].momentum
-    if len(steps) < len(norms) or momentum is None:
-        for norm, mean, variance, count in zip(norms, means, variances, rows, strict=True):
-            norm.update_running(mean, variance, count)
-        return
-    torch._foreach_add_(steps, 1)
-    torch._foreach_lerp_(running_means, list(means), momentum)
-    unbiased = torch._foreach_mul(list(variances), [count / (count - 1) for count in rows])
-    torch._foreach_lerp_(running_variances, list(unbiased), momentum)
 
 
 class _CompiledNorm(torch.autograd.Function):

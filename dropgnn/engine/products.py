@@ -7,9 +7,9 @@ devices they are sums by index.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
@@ -83,23 +83,42 @@ def distinct_copies(pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Copies:
 
 def pool(
     xs: Sequence[Tensor],
-    weights: Sequence[Tensor],
+    heads: Sequence[Sequence[Tensor]],
     pairs: Sequence[Pairs],
     chosen: Tensor,
     runs: Runs,
     graph_of_node: Tensor,
-) -> Tensor:
-    """For every slice and chosen copy the sum of its nodes' rows, projected by ``[out, F_l]`` first: ``[L, D, out]``."""
-    if all(map(compiles, (*xs, *weights))):
-        return _Pool.apply(pairs, chosen, runs, graph_of_node, *xs, *weights)
-    pooled = []
-    for x, weight, level in zip(xs, weights, pairs, strict=True):
-        y, there = x @ weight.t(), level.label >= 0
-        undropped = _sum(y[level.base], graph_of_node, runs.num_graphs)
-        gained = _sum(y[level.label[there]], level.copy[there], runs.num_copies)
-        lost = _sum(y[level.base[level.node]], level.copy, runs.num_copies)
-        pooled.append((undropped[runs.graph] + gained - lost)[chosen])
-    return torch.stack(pooled)
+) -> tuple[Tensor, ...]:
+    """For every head, slice and chosen copy the sum of its nodes' rows, projected by ``[out, F_l]`` first: ``[L, D, out]``."""
+    if all(map(compiles, (*xs, *chain.from_iterable(heads)))):
+        return _Pool.apply(pairs, chosen, runs, graph_of_node, *xs, *chain.from_iterable(heads))
+    return tuple(
+        torch.stack(
+            [
+                _pool_slice(x @ weight.t(), level, runs, graph_of_node)[chosen]
+                for x, weight, level in zip(xs, weights, pairs, strict=True)
+            ]
+        )
+        for weights in heads
+    )
+
+
+def _pool_slice(y: Tensor, pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Tensor:
+    there = pairs.label >= 0
+    undropped = _sum(y[pairs.base], graph_of_node, runs.num_graphs)
+    gained = _sum(y[pairs.label[there]], pairs.copy[there], runs.num_copies)
+    lost = _sum(y[pairs.base[pairs.node]], pairs.copy, runs.num_copies)
+    return undropped[runs.graph] + gained - lost
+
+
+def average_copies(pooled: Tensor, copies: Copies, runs: Runs) -> Tensor:
+    """The weighted mean over the copies of each graph, of kinds ``[L, D, out]``: ``[L, G, out]``."""
+    if compiles(pooled):
+        return _AverageCopies.apply(pooled, copies.kind, runs)
+    total = runs.weight.new_zeros(runs.num_graphs).index_add(0, runs.graph, runs.weight)
+    share = (runs.weight / total[runs.graph]).to(pooled.dtype).unsqueeze(1)
+    means = pooled.new_zeros(pooled.size(0), runs.num_graphs, pooled.size(2))
+    return means.index_add(1, runs.graph, share * pooled.index_select(1, copies.kind))
 
 
 def assignment(pairs: Pairs, runs: Runs) -> tuple[Tensor, Tensor, Tensor]:
@@ -172,34 +191,57 @@ class _Average(torch.autograd.Function):
 
 
 class _Pool(torch.autograd.Function):
-    """Narrow products, multiplied in the order in which BLAS is several times faster, and sums."""
+    """Narrow products, multiplied in the order in which BLAS is several times faster, and sums; for all heads at once."""
 
     @staticmethod
     def forward(
         ctx: Any, pairs: Sequence[Pairs], chosen: Tensor, runs: Runs, graph_of_node: Tensor, *tensors: Tensor
-    ) -> Tensor:
+    ) -> tuple[Tensor, ...]:
+        slices = len(pairs)
         ctx.pairs, ctx.chosen = pairs, chosen.numpy()
         ctx.copies = (runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs)
         ctx.save_for_backward(*tensors)
-        pooled = []
-        for x, weight, level in zip(tensors[: len(pairs)], tensors[len(pairs) :], pairs, strict=True):
-            y = weight @ x.t()
-            pooled.append(compiled.pool(y.numpy(), ctx.chosen, *_arrays(level)[:4], *ctx.copies))
-        return torch.from_numpy(np.stack(pooled))
+        widths = [weight.size(0) for weight in tensors[slices::slices]]
+        out = torch.empty(slices, chosen.numel(), sum(widths), dtype=tensors[0].dtype)
+        for number, (level, (x, *weights)) in enumerate(zip(pairs, _by_slice(tensors, slices), strict=True)):
+            y = torch.cat(weights) @ x.t()
+            compiled.pool(out[number].numpy(), y.numpy(), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
+        return tuple(part.contiguous() for part in out.split(widths, dim=2))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        xs, weights = ctx.saved_tensors[: len(ctx.pairs)], ctx.saved_tensors[len(ctx.pairs) :]
-        to_xs: list[Tensor | None] = []
-        to_weights: list[Tensor | None] = []
-        slices = gradients[0].contiguous().numpy()
-        for number, (gradient, x, weight, level) in enumerate(zip(slices, xs, weights, ctx.pairs, strict=True)):
-            arrays = (gradient, x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
+        slices = len(ctx.pairs)
+        together = torch.cat(gradients, dim=2)
+        widths = [gradient.size(2) for gradient in gradients]
+        found: list[tuple[Tensor | None, ...]] = []
+        for gradient, level, (x, *weights) in zip(
+            together, ctx.pairs, _by_slice(ctx.saved_tensors, slices), strict=True
+        ):
+            arrays = (gradient.numpy(), x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
             y = torch.from_numpy(compiled.pool_back(*arrays))
-            to_xs.append(y @ weight if ctx.needs_input_grad[4 + number] else None)
-            to_weights.append(y.t() @ x if ctx.needs_input_grad[4 + len(xs) + number] else None)
-        return None, None, None, None, *to_xs, *to_weights
+            to_x = y @ torch.cat(weights) if ctx.needs_input_grad[4 + len(found)] else None
+            found.append((to_x, *(y.t() @ x).split(widths)))
+        return None, None, None, None, *chain.from_iterable(zip(*found, strict=True))
+
+
+def _by_slice(tensors: Sequence[Tensor], slices: int) -> list[Sequence[Tensor]]:
+    """For every slice its rows and the weights of every head."""
+    return [tensors[number::slices] for number in range(slices)]
+
+
+class _AverageCopies(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, pooled: Tensor, kind: Tensor, runs: Runs) -> Tensor:
+        ctx.kinds = pooled.size(1)
+        ctx.arrays = (kind.numpy(), runs.graph.numpy(), runs.weight.numpy(), runs.num_graphs)
+        return torch.from_numpy(compiled.average_copies(pooled.numpy(), *ctx.arrays))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        found = compiled.average_copies_back(gradients[0].contiguous().numpy(), ctx.kinds, *ctx.arrays)
+        return torch.from_numpy(found), None, None
 
 
 def _arrays(pairs: Pairs) -> tuple[Any, ...]:

@@ -59,7 +59,8 @@ def plan_allowed(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs)
     layered = as_layered(encoder)
     assert layered is not None
     with torch.inference_mode(False):  # it may be needed for training later
-        return make_plan(graph, runs, mode, len(layered.layers()), degrees=_looks_at_degrees(layered))
+        layers = layered.layers()
+        return make_plan(graph, runs, mode, len(layers), degrees=_looks_at_degrees(layers))
 
 
 def not_shareable(reason: str) -> Unsupported:
@@ -69,13 +70,14 @@ def not_shareable(reason: str) -> Unsupported:
 def fits(plan: SharedPlan, encoder: torch.nn.Module, mode: Mode) -> bool:
     """Whether a plan is one for this encoder and mode."""
     layered = as_layered(encoder)
-    if layered is None or type(plan.mode) is not type(mode) or len(plan.levels) != len(layered.layers()) + 1:
+    if layered is None or type(plan.mode) is not type(mode):
         return False
-    return plan.degrees or not _looks_at_degrees(layered)
+    layers = layered.layers()
+    return len(plan.levels) == len(layers) + 1 and (plan.degrees or not _looks_at_degrees(layers))
 
 
-def _looks_at_degrees(layered: Layered) -> bool:
-    return any(isinstance(layer.message, GCNConv) for layer in layered.layers())
+def _looks_at_degrees(layers: Sequence[Layer]) -> bool:
+    return any(isinstance(layer.message, GCNConv) for layer in layers)
 
 
 def execute(layered: Layered, graph: Graph, plan: SharedPlan) -> list[Tensor]:
@@ -130,8 +132,8 @@ class _Matrices:
 
 
 def _with_zeros(x: Tensor, source: Tensor) -> Tensor:
-    taken = x[source.clamp(min=0)] if x.size(0) else x.new_zeros(source.numel(), x.size(1))
-    return taken.masked_fill((source < 0).unsqueeze(1), 0.0) if x.is_floating_point() else taken
+    """Rows of x, and a row of zeros where the source is -1, the last."""
+    return torch.cat([x, x.new_zeros(1, x.size(1))])[source]
 
 
 def _hear(conv: torch.nn.Module, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:

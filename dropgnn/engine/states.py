@@ -16,7 +16,16 @@ from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
 from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.plan import Pairs, SharedPlan
-from dropgnn.engine.products import Copies, assignment, average, distinct_copies, every_copy, multiplicity, pool
+from dropgnn.engine.products import (
+    Copies,
+    assignment,
+    average,
+    average_copies,
+    distinct_copies,
+    every_copy,
+    multiplicity,
+    pool,
+)
 from dropgnn.graph import offsets
 from dropgnn.runs.modes import RemoveNodes
 from dropgnn.runs.runs import Runs
@@ -94,7 +103,7 @@ class States(Embedded):
         linear = self._linear(head)
         if linear is None:
             return self.expanded().predict_copies(head)
-        pooled, copies = self._pool([linear])
+        (pooled,), copies = self._pool([linear])
         return _predict_kinds(linear, pooled, copies)
 
     def predict_means(
@@ -107,10 +116,8 @@ class States(Embedded):
         if main is None or (auxiliary is not None and other is None):
             return None
         pooled, copies = self._pool([main] if other is None else [main, other])
-        width, single = main.parts[0].size(0), None
-        if other is not None:
-            single = _predict_kinds(other, pooled[..., width:], copies)
-        means = self._mean_over_copies(pooled[..., :width].index_select(1, copies.kind))
+        means = average_copies(pooled[0], copies, self.runs)
+        single = None if other is None else _predict_kinds(other, pooled[1], copies)
         return main.finish(means, self.plan.graph.nodes_per_graph), single
 
     def _linear(self, head: torch.nn.Module) -> _Linear | None:
@@ -121,24 +128,15 @@ class States(Embedded):
         parts = head.linear_parts([self.xs[number] for number in pieces])
         return None if parts is None else _Linear(parts, head.finish, head.behind())
 
-    def _pool(self, heads: Sequence[_Linear]) -> tuple[Tensor, Copies]:
-        """What all heads together make of every slice, summed over copies: ``[L, D, out]``; on the CPU, over those that are
+    def _pool(self, heads: Sequence[_Linear]) -> tuple[tuple[Tensor, ...], Copies]:
+        """What every head makes of every slice, summed over copies: ``[L, D, out]`` each; on the CPU, over those that are
         alike once."""
         pieces, runs, batch = self.layered.slices(), self.runs, self.plan.graph.batch
         assert pieces is not None
         kinds = distinct_copies if batch.device.type == "cpu" else every_copy
         copies = kinds(self.plan.levels[-1].pairs, runs, batch)
-        maps = zip(*(head.parts for head in heads), strict=True)
-        weights = [torch.cat(parts) if len(parts) > 1 else parts[0] for parts in maps]
         xs = [self.xs[number] for number in pieces]
-        return pool(xs, weights, self._pairs(pieces), copies.chosen, runs, batch), copies
-
-    def _mean_over_copies(self, x: Tensor) -> Tensor:
-        """The weighted mean over the copies of each graph, ``[L, C, out]`` to ``[L, G, out]``."""
-        runs = self.runs
-        total = runs.weight.new_zeros(runs.num_graphs).index_add(0, runs.graph, runs.weight)
-        share = (runs.weight / total[runs.graph]).to(x.dtype).unsqueeze(1)
-        return x.new_zeros(x.size(0), runs.num_graphs, x.size(2)).index_add(1, runs.graph, share * x)
+        return pool(xs, [head.parts for head in heads], self._pairs(pieces), copies.chosen, runs, batch), copies
 
     def rows(self) -> Tensor:
         """The embedding of every state after the last layer, ``[S_L, F]``."""

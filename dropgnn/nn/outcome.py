@@ -92,14 +92,17 @@ class Outcome:
                 got=type(criterion).__name__,
                 hint="use its twin in torch.nn.functional, e.g. mse_loss for MSELoss",
             )
-        counted = slice(None) if mask is None else mask
-        main = criterion(self.prediction[counted], target[counted], reduction="mean")
+        main = criterion(_taken(self.prediction, mask), _taken(target, mask), reduction="mean")
         if self.auxiliary is None or self.owner is None or self.weight is None:
             return main
-        rows = slice(None) if mask is None else mask[self.owner]
-        single = criterion(self.auxiliary[rows], target[self.owner[rows]], reduction="none")
-        weight = self.weight[rows].to(single.dtype)
+        rows = None if mask is None else mask[self.owner]
+        single = criterion(_taken(self.auxiliary, rows), target[_taken(self.owner, rows)], reduction="none")
+        weight = _taken(self.weight, rows).to(single.dtype)
         weight = weight.reshape(-1, *[1] * (single.dim() - 1)).expand_as(single)
         # Where no counted node is present in any copy there is nothing to learn from single runs.
         single = (weight * single).sum() / weight.sum().clamp(min=torch.finfo(weight.dtype).tiny)
         return (1 - auxiliary_share) * main + auxiliary_share * single
+
+
+def _taken(x: Tensor, mask: Tensor | None) -> Tensor:
+    return x if mask is None else x[mask]

@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from dropgnn.errors import InvalidArgument, whole_number
-from dropgnn.graph import Graph, offsets
+from dropgnn.graph import Graph
 from dropgnn.runs.exhaustive import enumerate_globally, enumerate_locally
+from dropgnn.runs.dropped import list_dropped
 from dropgnn.runs.runs import Runs
 from dropgnn.theory.enumerate import BUDGET
 
@@ -58,21 +59,18 @@ class _RandomRuns(Sampler):
         p, r = _per_item(self.p, graph, items), _per_graph(self.r, graph)
         most = int(r.max()) if r.numel() else 0
         chosen = self._choose(p.to(generator.device), r[graph_of_item].to(generator.device), most, generator)
-        item, run = chosen.to(sizes.device).nonzero(as_tuple=True)
-        copy = offsets(r)[graph_of_item[item]] + run
-        order = copy.argsort(stable=True)
-        local = item - offsets(sizes)[graph_of_item[item]]
+        dropped = list_dropped(chosen.to(sizes.device), sizes, r)
         return Runs(
             items,
             sizes,
             torch.repeat_interleave(torch.arange(graph.num_graphs, device=sizes.device), r),
             torch.repeat_interleave(1.0 / r.double(), r),
-            torch.stack([copy[order], local[order]]),
+            dropped,
         )
 
     @abstractmethod
     def _choose(self, p: Tensor, r: Tensor, most: int, generator: torch.Generator) -> Tensor:
-        """Whether item i is dropped in run j of its graph: p, r ``[I]`` to ``[I, most]``, false where j >= r[i]."""
+        """Whether item i is dropped in run j of its graph: p, r ``[I]`` to ``[I, most]``; nobody asks where j >= r[i]."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(p={_show(self.p)}, r={_show(self.r)})"
@@ -88,8 +86,7 @@ class Bernoulli(_RandomRuns):
     """
 
     def _choose(self, p: Tensor, r: Tensor, most: int, generator: torch.Generator) -> Tensor:
-        u = _uniform(p.numel(), most, generator)
-        return (u < p.unsqueeze(1)) & _within(r, most)
+        return _uniform(p.numel(), most, generator) < p.unsqueeze(1)
 
 
 class Stratified(_RandomRuns):

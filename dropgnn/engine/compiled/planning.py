@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dropgnn.engine.compiled.table import room, slot, table_for
+from dropgnn.engine.compiled.table import slot, table_for
 from dropgnn.engine.compiled.tensors import on_tensors
 from dropgnn.engine.plan import ABSENT
 from dropgnn.theory.words import combine, mix
@@ -56,32 +56,31 @@ def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, sizes, nu
 
     In every copy the old pairs come first and in their old order; ``sizes`` says how many nodes it has.
     """
-    copies = ptr.size - 1
+    copies, most = ptr.size - 1, 0
+    for copy in range(copies):  # in no copy more than there are nodes, or than hear of it
+        hear = extra_ptr[copy + 1] - extra_ptr[copy]
+        for pair in range(ptr[copy], ptr[copy + 1]):
+            hear += 1 + out_ptr[node[pair] + 1] - out_ptr[node[pair]]
+        most += min(hear, sizes[copy])
     seen = np.full(num_nodes, -1, np.int32)
-    next_ptr, next_node, count = np.zeros(copies + 1, np.int32), np.empty(2 * node.size + 16, np.int32), 0
+    next_ptr, next_node, count = np.zeros(copies + 1, np.int32), np.empty(most, np.int32), 0
     for copy in range(copies):
-        next_node = room(next_node, count + ptr[copy + 1] - ptr[copy])
         for pair in range(ptr[copy], ptr[copy + 1]):
             seen[node[pair]] = copy
             next_node[count] = node[pair]
             count += 1
-        if ptr[copy + 1] - ptr[copy] == sizes[copy]:  # everyone has noticed already
-            next_ptr[copy + 1] = count
-            continue
-        for pair in range(ptr[copy], ptr[copy + 1]):
-            first, last = out_ptr[node[pair]], out_ptr[node[pair] + 1]
-            next_node = room(next_node, count + last - first)
-            for edge in range(first, last):
-                if seen[out_node[edge]] != copy:
-                    seen[out_node[edge]] = copy
-                    next_node[count] = out_node[edge]
+        if ptr[copy + 1] - ptr[copy] < sizes[copy]:  # or everyone has noticed already
+            for pair in range(ptr[copy], ptr[copy + 1]):
+                for edge in range(out_ptr[node[pair]], out_ptr[node[pair] + 1]):
+                    if seen[out_node[edge]] != copy:
+                        seen[out_node[edge]] = copy
+                        next_node[count] = out_node[edge]
+                        count += 1
+            for position in range(extra_ptr[copy], extra_ptr[copy + 1]):
+                if seen[extra_node[position]] != copy:
+                    seen[extra_node[position]] = copy
+                    next_node[count] = extra_node[position]
                     count += 1
-        next_node = room(next_node, count + extra_ptr[copy + 1] - extra_ptr[copy])
-        for position in range(extra_ptr[copy], extra_ptr[copy + 1]):
-            if seen[extra_node[position]] != copy:
-                seen[extra_node[position]] = copy
-                next_node[count] = extra_node[position]
-                count += 1
         next_ptr[copy + 1] = count
     return next_ptr, next_node[:count].copy()
 
@@ -110,73 +109,103 @@ def label_layer(
         where its edges begin; and for every edge of a state the label below of its sender and its position among the
         edges heard.
     """
+    pairs, drops, heard = (base, ptr, node, label), (drop_ptr, drop_item, num_items), (in_ptr, in_node, in_item)
+    next_base, next_label, met, new_ptr, degree, edges = _name_states(
+        pairs, next_ptr, next_node, drops, heard, in_colour, cuts, removes, own_only
+    )
+    own, edge_ptr, sender, position = _list_edges(pairs, met, new_ptr, drops, heard, cuts, 0 if own_only else edges)
+    return next_base, next_label, own, degree, edge_ptr, sender, position
+
+
+@njit(cache=True, nogil=True)
+def _name_states(pairs, next_ptr, next_node, drops, heard, in_colour, cuts, removes, own_only):
+    """Labels by the words of what is heard. The states met for the first time in copy c are ``new_ptr[c + 1] :
+    new_ptr[c + 2]``, copy -1 being the undropped graph; ``met`` says at which node each was."""
+    (base, ptr, node, label), (drop_ptr, drop_item, num_items), (in_ptr, in_node, in_item) = pairs, drops, heard
     num_nodes, count, edges = base.size, 0, 0
     most = num_nodes + next_node.size
     table, keys = table_for(most), np.empty(most, np.uint64)
+    met, degrees, new_ptr = np.empty(most, np.int32), np.empty(most, np.int32), np.zeros(ptr.size + 1, np.int32)
     next_base, next_label = np.empty(num_nodes, np.int32), np.empty(next_node.size, np.int32)
-    state_own, state_degree = np.empty(most, np.int32), np.empty(most, np.int32)
-    edge_ptr = np.zeros(most + 1, np.int32)
-    edge_from, edge_at = np.empty(4096, np.int32), np.empty(4096, np.int32)
     usual, edge_word = np.empty(num_nodes, np.uint64), np.empty(in_colour.size, np.uint64)
     for here in range(num_nodes):
         usual[here] = mix(base[here])
     for edge in range(in_colour.size):
         edge_word[edge] = mix(in_colour[edge])
-    now, word = base.copy(), usual.copy()  # the labels in the copy at hand, and a word for each
+    word = usual.copy()  # of the labels in the copy at hand
     coloured = in_colour.size > 0
     gone = np.full(num_items, -2, np.int32)
-    for copy in range(-1, ptr.size - 1):  # copy -1 is the undropped graph
+    for copy in range(-1, ptr.size - 1):
         first, last = 0, num_nodes
         if copy >= 0:
             first, last = next_ptr[copy], next_ptr[copy + 1]
             for position in range(drop_ptr[copy], drop_ptr[copy + 1]):
                 gone[drop_item[position]] = copy
             for pair in range(ptr[copy], ptr[copy + 1]):
-                now[node[pair]], word[node[pair]] = label[pair], mix(label[pair])
+                word[node[pair]] = mix(label[pair])
         for pair in range(first, last):
             here = pair if copy < 0 else next_node[pair]
             if removes and gone[here] == copy:
                 next_label[pair] = ABSENT
                 continue
-            heard, degree = np.uint64(0), 1
+            total, degree = np.uint64(0), 1
             for edge in range(in_ptr[here], in_ptr[here + 1]):
                 if cuts and gone[in_item[edge]] == copy:
                     continue
                 if coloured:
                     degree += 1 - (in_colour[edge] & 1)
-                    heard += combine(word[in_node[edge]], edge_word[edge])
+                    total += combine(word[in_node[edge]], edge_word[edge])
                 else:
                     degree += 1
-                    heard += word[in_node[edge]]
-            key = combine(word[here], np.uint64(degree) if own_only else heard)
+                    total += word[in_node[edge]]
+            key = combine(word[here], np.uint64(degree) if own_only else total)
             at = slot(table, keys, key)
             state = table[at]
             if state < 0:
                 state = count
-                table[at], keys[state] = state, key
-                state_own[state], state_degree[state] = now[here], degree
-                if not own_only:
-                    needed = edges + in_ptr[here + 1] - in_ptr[here]
-                    if needed > edge_from.size:
-                        edge_from = room(edge_from, needed)
-                        edge_at = room(edge_at, edge_from.size)
-                    for edge in range(in_ptr[here], in_ptr[here + 1]):
-                        if not (cuts and gone[in_item[edge]] == copy):
-                            edge_from[edges], edge_at[edges] = now[in_node[edge]], edge
-                            edges += 1
+                table[at], keys[state], met[state], degrees[state] = state, key, here, degree
+                edges += in_ptr[here + 1] - in_ptr[here]
                 count += 1
-                edge_ptr[count] = edges
             if copy < 0:
                 next_base[here] = state
             else:
                 next_label[pair] = state
+        new_ptr[copy + 2] = count
         if copy >= 0:
             for pair in range(ptr[copy], ptr[copy + 1]):
-                now[node[pair]], word[node[pair]] = base[node[pair]], usual[node[pair]]
-    return (
-        next_base, next_label, state_own[:count].copy(), state_degree[:count].copy(),
-        edge_ptr[: count + 1].copy(), edge_from[:edges].copy(), edge_at[:edges].copy(),
-    )  # fmt: skip
+                word[node[pair]] = usual[node[pair]]
+    return next_base, next_label, met[:count].copy(), new_ptr, degrees[:count].copy(), edges
+
+
+@njit(cache=True, nogil=True)
+def _list_edges(pairs, met, new_ptr, drops, heard, cuts, most):
+    """For every state its own label below, where its edges begin, and for every edge the label below of its sender and its
+    position; none where at ``most`` 0 are asked for."""
+    (base, ptr, node, label), (drop_ptr, drop_item, num_items), (in_ptr, in_node, in_item) = pairs, drops, heard
+    own, edge_ptr, edges = np.empty(met.size, np.int32), np.zeros(met.size + 1, np.int32), 0
+    sender, at = np.empty(most, np.int32), np.empty(most, np.int32)
+    now, gone = base.copy(), np.full(num_items, -2, np.int32)  # the labels in the copy at hand, and what it drops
+    for copy in range(-1, ptr.size - 1):
+        if new_ptr[copy + 1] == new_ptr[copy + 2]:
+            continue
+        if copy >= 0:
+            for position in range(drop_ptr[copy], drop_ptr[copy + 1]):
+                gone[drop_item[position]] = copy
+            for pair in range(ptr[copy], ptr[copy + 1]):
+                now[node[pair]] = label[pair]
+        for state in range(new_ptr[copy + 1], new_ptr[copy + 2]):
+            here = met[state]
+            own[state] = now[here]
+            if most > 0:
+                for edge in range(in_ptr[here], in_ptr[here + 1]):
+                    if not (cuts and gone[in_item[edge]] == copy):
+                        sender[edges], at[edges] = now[in_node[edge]], edge
+                        edges += 1
+            edge_ptr[state + 1] = edges
+        if copy >= 0:
+            for pair in range(ptr[copy], ptr[copy + 1]):
+                now[node[pair]] = base[node[pair]]
+    return own, edge_ptr, sender[:edges], at[:edges]
 
 
 @on_tensors

@@ -46,7 +46,13 @@ def hear(x, rows, own, edge_ptr, sender, factor, mean):
 
 @njit(cache=True, nogil=True)
 def hear_back(x, rows, own, edge_ptr, sender, factor, mean):
-    out, one = np.zeros((rows, x.shape[1]), x.dtype), x.dtype.type(1)
+    return hear_back_onto(np.zeros((rows, x.shape[1]), x.dtype), x, own, edge_ptr, sender, factor, mean)
+
+
+@njit(cache=True, nogil=True)
+def hear_back_onto(given, x, own, edge_ptr, sender, factor, mean):
+    """The same added to rows that are given, as new rows: to write on those would cost the checks that they are not x."""
+    out, one = given.copy(), x.dtype.type(1)
     for state in range(own.size):
         share = one / max(edge_ptr[state + 1] - edge_ptr[state], 1) if mean else one
         _add(out, own[state], x, state, x.dtype.type(factor))
@@ -104,26 +110,25 @@ def count_states(base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
 
 
 @njit(cache=True, nogil=True)
-def pool(y, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+def pool(out, y, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
     """The sum over the nodes of every chosen copy: that of the undropped graph, and what is different in the copy.
 
-    The rows come as columns, ``[F, S]``, and leave as rows, ``[chosen, F]``.
+    The rows come as columns, ``[F, S]``, and leave as rows, ``out [chosen, F]``.
     """
     rows = np.empty((y.shape[1], y.shape[0]), y.dtype)
     for state in range(y.shape[1]):
         for feature in range(y.shape[0]):
             rows[state, feature] = y[feature, state]
     one = y.dtype.type(1)
-    undropped, out = np.zeros((graphs, y.shape[0]), y.dtype), np.zeros((chosen.size, y.shape[0]), y.dtype)
+    undropped = np.zeros((graphs, y.shape[0]), y.dtype)
     for here in range(base.size):
         _add(undropped, graph_of_node[here], rows, base[here], one)
     for number, copy in enumerate(chosen):
-        _add(out, number, undropped, graph_of_copy[copy], one)
+        out[number] = undropped[graph_of_copy[copy]]
         for pair in range(ptr[copy], ptr[copy + 1]):
             _add(out, number, rows, base[node[pair]], -one)
             if label[pair] >= 0:
                 _add(out, number, rows, label[pair], one)
-    return out
 
 
 @njit(cache=True, nogil=True)
@@ -140,3 +145,37 @@ def pool_back(x, states, chosen, base, ptr, node, label, graph_of_copy, graph_of
     for here in range(base.size):
         _add(out, base[here], undropped, graph_of_node[here], one)
     return out
+
+
+@njit(cache=True, nogil=True)
+def average_copies(pooled, kind, graph_of_copy, weight, graphs):
+    """The weighted mean over the copies of every graph, ``[L, D, F]`` to ``[L, G, F]``."""
+    out, share = (
+        np.zeros((pooled.shape[0], graphs, pooled.shape[2]), pooled.dtype),
+        _shares(weight, graph_of_copy, graphs),
+    )
+    for layer in range(pooled.shape[0]):
+        for copy in range(kind.size):
+            _add(out[layer], graph_of_copy[copy], pooled[layer], kind[copy], pooled.dtype.type(share[copy]))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def average_copies_back(means, kinds, kind, graph_of_copy, weight, graphs):
+    out, share = np.zeros((means.shape[0], kinds, means.shape[2]), means.dtype), _shares(weight, graph_of_copy, graphs)
+    for layer in range(means.shape[0]):
+        for copy in range(kind.size):
+            _add(out[layer], kind[copy], means[layer], graph_of_copy[copy], means.dtype.type(share[copy]))
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _shares(weight, graph_of_copy, graphs):
+    """How much every copy counts among those of its graph."""
+    total = np.zeros(graphs)
+    for copy in range(weight.size):
+        total[graph_of_copy[copy]] += weight[copy]
+    share = np.empty_like(weight)
+    for copy in range(weight.size):
+        share[copy] = weight[copy] / total[graph_of_copy[copy]]
+    return share

@@ -24,13 +24,3 @@ def slot(table, keys, key):
     while table[at] >= 0 and keys[table[at]] != key:
         at = (at + 1) & mask
     return at
-
-
-@njit(cache=True, nogil=True)
-def room(values, needed):
-    """``values`` with space for ``needed`` entries."""
-    if needed <= values.size:
-        return values
-    more = np.empty(max(needed, 2 * values.size), values.dtype)
-    more[: values.size] = values
-    return more
