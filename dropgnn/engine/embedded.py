@@ -12,6 +12,10 @@ from torch import Tensor
 from dropgnn.engine.heads import predict
 from dropgnn.runs.runs import Runs
 
+ROUNDING = 0.8
+"""Entries count as equal that are no further apart than the unit of rounding to this power, times the largest in their column:
+3e-13 of it in double precision, 3e-6 in single."""
+
 Transform = Callable[[Tensor], Tensor]
 """A function of rows, one at a time."""
 
@@ -86,12 +90,18 @@ class Rows(Embedded):
 
 def maxima(x: Tensor, owner: Tensor, num_owners: int, times: Tensor | None = None) -> Tensor:
     """The largest entries of each owner's rows, -inf where it has none. The gradient of a tie is shared among the rows; where
-    rows stand for several, ``times`` says for how many."""
+    rows stand for several, ``times`` says for how many.
+
+    Entries tie that are equal up to rounding: copies may come to the same number by different sums, and which of them is the
+    largest then should not be for the order of addition to say.
+    """
     lowest = x.new_full((num_owners, x.size(1)), -torch.inf)
-    if times is None:
-        return lowest.scatter_reduce(0, owner.unsqueeze(1).expand_as(x), x, "amax")
-    highest = maxima(x.detach(), owner, num_owners)
-    tied = times.to(x.dtype).unsqueeze(1) * (x == highest[owner])
+    highest = lowest.scatter_reduce(0, owner.unsqueeze(1).expand_as(x), x.detach(), "amax")
+    if not (x.requires_grad and x.numel()):
+        return highest
+    near = torch.finfo(x.dtype).eps ** ROUNDING * x.detach().abs().amax(dim=0)
+    tied = (x >= highest[owner] - near).to(x.dtype)
+    tied = tied if times is None else tied * times.to(x.dtype).unsqueeze(1)
     ties = torch.zeros_like(lowest).index_add(0, owner, tied)
     shared = torch.zeros_like(lowest).index_add(0, owner, tied / ties[owner] * x)
     return highest + (shared - shared.detach())
