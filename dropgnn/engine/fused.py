@@ -156,8 +156,8 @@ class _Stack(torch.autograd.Function):
                 tape += [x, between, out, share, centre, scale]
                 x = out
             rows.append(x)
-        for module, *batch in statistics:  # all at once, while the code for it is in the cache
-            module.update_running(*batch)
+        for module, centre, variance, count in statistics:  # all at once, while the code for it is in the cache
+            module.update_running(centre, variance, count)
         # Outputs of ours are on the tape: kept any other way they would keep themselves alive.
         ctx.save_for_backward(*rows[:-1], *given, *tape)
         ctx.hearings = hearings
