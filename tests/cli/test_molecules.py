@@ -1,4 +1,4 @@
-"""``dropgnn train`` and ``dropgnn predict``: from a table of molecules to a table of properties, whatever is in it."""
+"""``dropgnn predict``: from a table of molecules to a table of properties, whatever is in it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 from dropgnn.cli.main import commands
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.qm9.smiles import LARGEST, LONGEST, FromSmiles, molecule_from_smiles
-from dropgnn.errors import DataProblem
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings
 from dropgnn.molecules.table import _rows
@@ -259,36 +258,11 @@ def test_a_column_may_be_told_by_its_capitals(model: Path, tmp_path: Path) -> No
     assert "gap spread: on validation molecules the error is" in result.output
 
 
-@pytest.mark.parametrize("smiles", ["O O", "CCO ethanol", "C\tO", "C\nwater"])
-def test_nothing_behind_a_blank_is_lost(smiles: str) -> None:
-    """RDKit would read the first word and leave the rest."""
-    with pytest.raises(DataProblem, match="blanks or line breaks inside a SMILES"):
-        molecule_from_smiles(smiles)
-
-
 def test_spelling_makes_no_difference(model: Path) -> None:
     trained = TrainedModel.load(model)
     for spellings in (("CC(=O)N", "NC(C)=O", "O=C(N)C"), ("CCO", "OCC", "C(C)O")):
         found = {trained.predict(molecule_from_smiles(smiles).molecule)["gap"] for smiles in spellings}
         assert len(found) == 1
-
-
-@pytest.mark.parametrize(
-    ("smiles", "remark"),
-    [
-        ("[CH3]", "a radical"),
-        ("[2H]O[2H]", "isotopes"),
-        ("[H][H]", "2 atom(s); QM9 begins at 3"),
-        ("[NH4+]", "charged"),
-    ],
-)
-def test_what_is_unlike_qm9_is_said(smiles: str, remark: str) -> None:
-    assert any(said.startswith(remark) for said in molecule_from_smiles(smiles).remarks)
-
-
-def test_a_strained_cage_has_a_geometry() -> None:
-    """One of QM9's own, for which the usual embedding finds none."""
-    assert "its geometry was found without the usual rules" in molecule_from_smiles(CAGE).remarks
 
 
 def test_nothing_is_overwritten(model: Path, tmp_path: Path) -> None:
@@ -304,56 +278,3 @@ def test_a_header_alone_and_a_byte_order_mark(model: Path, tmp_path: Path) -> No
     result = RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "none.csv")])
     assert result.exit_code == 0
     assert "0 of 0 molecules predicted" in result.output
-
-
-def test_train_then_predict(few: QM9, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dropgnn.cli.train.load_qm9", lambda folder: few)
-    out = tmp_path / "model.safetensors"
-    train = ["train", "qm9", "--target", "gap", "--limit", "40", "--epochs", "1", "--out", str(out)]
-    result = RUNNER.invoke(commands, train)
-    assert result.exit_code == 0, result.exception
-    assert "gap, HOMO-LUMO gap" in result.output
-    assert "Hartree" in result.output
-    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
-    assert "1-GNN for gap is trained" in RUNNER.invoke(commands, train).output
-    assert "'out' must not exist yet" in str(RUNNER.invoke(commands, [*train, "--seed", "1"]).exception)
-    (tmp_path / "two.csv").write_text("name,smiles\nwater,O\nethanol,CCO\n")
-    result = RUNNER.invoke(commands, ["predict", str(out), str(tmp_path / "two.csv")])
-    assert result.exit_code == 0, result.exception
-    assert all(float(row["gap [Hartree]"]) for row in rows(tmp_path / "two.predicted.csv"))
-
-
-def test_a_model_for_each_target_or_one_for_all(few: QM9, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dropgnn.cli.train.load_qm9", lambda folder: few)
-    monkeypatch.chdir(tmp_path)
-    train = ["train", "qm9", "--target", "mu", "--target", "gap", "--limit", "20", "--epochs", "1", "--drops", "none"]
-    assert RUNNER.invoke(commands, train).exit_code == 0
-    assert RUNNER.invoke(commands, [*train, "--together", "--out", "both.safetensors"]).exit_code == 0
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "qm9-mu-1-gnn-none-20-limit-1-epochs.safetensors",
-        "qm9-gap-1-gnn-none-20-limit-1-epochs.safetensors",
-        "both.safetensors",
-    }
-    assert TrainedModel.load(tmp_path / "both.safetensors").settings.targets == ("mu", "gap")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--target", "colour"), "'target' must be one of mu, alpha"),
-        (("--model", "2-gnn"), "'model' must be one of"),
-        (("--drops", "some"), "'drops' must be one of"),
-        (("--target", "mu", "--target", "mu"), "different properties"),
-        (("--limit", "5"), "'limit' must be a whole number of at least 10"),
-        (("--limit", "5000"), "'limit' must lie between 10 and the number of molecules, 120"),
-        (("--seed", "-1"), "'seed' must be a whole number of at least 0"),
-        (("--chemistry", "best"), "'chemistry' must be one of sanitized, pyg"),
-    ],
-)
-def test_settings_that_make_no_sense(
-    options: tuple[str, ...], said: str, few: QM9, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dropgnn.cli.train.load_qm9", lambda folder: few)
-    result = RUNNER.invoke(commands, ["train", "qm9", "--out", str(tmp_path / "model"), *options])
-    assert said in str(result.exception)
-    assert not list(tmp_path.iterdir())
