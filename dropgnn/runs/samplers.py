@@ -15,8 +15,8 @@ from torch import Tensor
 
 from dropgnn.errors import InvalidArgument, whole_number
 from dropgnn.graph import Graph
-from dropgnn.runs.exhaustive import enumerate_globally, enumerate_locally
 from dropgnn.runs.dropped import list_dropped
+from dropgnn.runs.exhaustive import enumerate_globally, enumerate_locally
 from dropgnn.runs.runs import Runs
 from dropgnn.theory.enumerate import BUDGET
 
