@@ -211,17 +211,15 @@ class _Pool(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        slices = len(ctx.pairs)
-        together = torch.cat(gradients, dim=2)
-        widths = [gradient.size(2) for gradient in gradients]
+        slices, widths = len(ctx.pairs), [gradient.size(2) for gradient in gradients]
+        learns = any(ctx.needs_input_grad[4 + slices :])
+        parts = zip(torch.cat(gradients, dim=2), ctx.pairs, _by_slice(ctx.saved_tensors, slices), strict=True)
         found: list[tuple[Tensor | None, ...]] = []
-        for gradient, level, (x, *weights) in zip(
-            together, ctx.pairs, _by_slice(ctx.saved_tensors, slices), strict=True
-        ):
+        for gradient, level, (x, *weights) in parts:
             arrays = (gradient.numpy(), x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
             y = torch.from_numpy(compiled.pool_back(*arrays))
             to_x = y @ torch.cat(weights) if ctx.needs_input_grad[4 + len(found)] else None
-            found.append((to_x, *(y.t() @ x).split(widths)))
+            found.append((to_x, *((y.t() @ x).split(widths) if learns else [None] * len(widths))))
         return None, None, None, None, *chain.from_iterable(zip(*found, strict=True))
 
 

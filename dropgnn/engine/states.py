@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from functools import cache
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -45,6 +46,12 @@ class PoolsLast(Protocol):
     def finish(self, pooled: Tensor, sizes: Tensor) -> Tensor:
         """Predictions from the sums of the projected slices over each graph, ``[L, G, out]``, and the graphs' numbers of
         nodes."""
+
+
+@cache
+def _pools_last(kind: type) -> bool:
+    """Whether all of it is there; asking takes longer than pooling, so it is asked once."""
+    return issubclass(kind, PoolsLast)
 
 
 class _Linear(NamedTuple):
@@ -123,10 +130,12 @@ class States(Embedded):
     def _linear(self, head: torch.nn.Module) -> _Linear | None:
         """The head as a linear map per slice of the embedding, or ``None`` where it is not of that kind."""
         pieces = self.layered.slices()
-        if pieces is None or not isinstance(head, PoolsLast):
+        kind: Any = type(head)
+        if pieces is None or not _pools_last(kind):
             return None
-        parts = head.linear_parts([self.xs[number] for number in pieces])
-        return None if parts is None else _Linear(parts, head.finish, head.behind())
+        pooling = cast(PoolsLast, head)
+        parts = pooling.linear_parts([self.xs[number] for number in pieces])
+        return None if parts is None else _Linear(parts, pooling.finish, pooling.behind())
 
     def _pool(self, heads: Sequence[_Linear]) -> tuple[tuple[Tensor, ...], Copies]:
         """What every head makes of every slice, summed over copies: ``[L, D, out]`` each; on the CPU, over those that are
