@@ -101,10 +101,9 @@ def _why_not_layer(layer: Layer, *, with_features: bool) -> str | None:
         return f"{name} is called as a whole; take it apart with dropgnn.engine.layers.split_gin"
     if with_features and type(conv) not in HEARS_FEATURES:
         return f"{name} may use edge features as weights"
-    for module in layer.behind:
-        if (reason := why_not_row_by_row(module)) is not None:
-            return reason
-    return _why_not_convolution(conv, seen={id(module) for module in layer.behind})
+    behind = {id(module) for module in layer.behind}
+    reasons = (_why_not_convolution(conv, without=behind), *(why_not_row_by_row(module) for module in layer.behind))
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def _why_not_beside(encoder: torch.nn.Module, layers: Sequence[Layer], entry: torch.nn.Module | None) -> str | None:
@@ -125,14 +124,14 @@ def _why_not_beside(encoder: torch.nn.Module, layers: Sequence[Layer], entry: to
     return None
 
 
-def _why_not_convolution(conv: torch.nn.Module, *, seen: Collection[int]) -> str | None:
-    """The same for the layer itself; modules in it that were ``seen`` to treat rows one by one need not be looked at again."""
+def _why_not_convolution(conv: torch.nn.Module, *, without: Collection[int]) -> str | None:
+    """The same for the layer itself, without the modules in it that are looked at elsewhere."""
     name = type(conv).__name__
     if type(conv) not in CONVOLUTIONS:
         return f"{name} is not a layer known to look only at a node and what it hears"
     if getattr(conv, "explain", False):
         return f"{name} is being explained, which wants to see every copy"
-    if (reason := next(filter(None, map(why_changed, inside(conv, without=seen))), None)) is not None:
+    if (reason := next(filter(None, map(why_changed, inside(conv, without=without))), None)) is not None:
         return reason
     if type(conv) is not GATConv and getattr(conv, "aggr", None) not in AGGREGATIONS:
         return f"{name} aggregates by {conv.aggr!r}"
