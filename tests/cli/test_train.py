@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from dropgnn.cli.main import commands
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.molecules.trained import TrainedModel
-from tests.cli.test_molecules import rows
-
-RUNNER = CliRunner(env={"COLUMNS": "200"})
+from tests.cli.test_molecules import RUNNER, rows
 
 
 def test_train_then_predict(few: QM9, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ from dropgnn.data.tu_folder import read_tu_folder
 from dropgnn.errors import DataProblem, InvalidArgument
 from dropgnn.tensor_files import load_tensors
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 PUBLISHED = {
     "MUTAG": (188, 2, 7, (10, 28, 18), (3, 4, 3.01)),
     "PTC": (344, 2, 19, (2, 109, 26), (1, 4, 3.73)),  # not the PTC_MR of the paper's statistics, with 2 to 64 nodes
@@ -25,12 +27,6 @@ PUBLISHED = {
     "IMDB-M": (1498, 3, 59, (7, 63, 13), (6, 62, 11.91)),
 }
 """Graphs, classes, features; nodes and largest degrees: least, most, mean (as printed in the paper and in that of GIN)."""
-
-
-@pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "dropgnn" / "parsed"
 
 
 @pytest.mark.parametrize("name", PAPER)

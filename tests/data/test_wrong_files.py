@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,7 @@ from dropgnn.data.datasets import load_dataset
 from dropgnn.errors import DataProblem
 from tests.data.test_datasets import write_tu
 
-
-@pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 WRONG_TU = {
     "neighbour out of range": ({"A": "1, 2\n2, 9\n"}, r"_A.txt line 2: nodes are numbered 1 to 5, found 2, 9"),
@@ -71,40 +66,22 @@ def test_wrong_text_files_name_file_and_line(text: str, message: str, tmp_path: 
         load_dataset(str(tmp_path / "WRONG"), features="constant")
 
 
-WRONG_FOLDS: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (lambda folder: (folder / "test_idx-4.txt").unlink(), "test_idx-4.txt is missing"),
-    "out of range": (
-        lambda folder: (folder / "test_idx-2.txt").write_text("0\n10\n"),
-        "test_idx-2.txt, line 2: must be the number",
-    ),
-    "leaking": (
-        lambda folder: (folder / "train_idx-3.txt").write_text("0\n2\n"),
-        "fold 3 .* tests on graphs that it trains on",
-    ),
-    "nothing to test on": (
-        lambda folder: (folder / "test_idx-5.txt").write_text(""),
-        "fold 5 .* has nothing to train on, or nothing to test on",
-    ),
-    "twice": (
-        lambda folder: (folder / "test_idx-6.txt").write_text("5\n5\n"),
-        "fold 6 .* names a graph twice",
-    ),
-    "not all": (
-        lambda folder: (folder / "train_idx-7.txt").write_text("0\n1\n"),
-        "fold 7 .* has 3 of the 10 graphs",
-    ),
+WRONG_FOLDS: dict[str, tuple[dict[str, str | None], str]] = {
+    "missing": ({"test_idx-4": None}, "test_idx-4.txt is missing"),
+    "out of range": ({"test_idx-2": "0\n10\n"}, "test_idx-2.txt, line 2: must be the number"),
+    "leaking": ({"train_idx-3": "0\n2\n"}, "fold 3 .* tests on graphs that it trains on"),
+    "nothing to test on": ({"test_idx-5": ""}, "fold 5 .* has nothing to train on, or nothing to test on"),
+    "twice": ({"test_idx-6": "5\n5\n"}, "fold 6 .* names a graph twice"),
+    "not all": ({"train_idx-7": "0\n1\n"}, "fold 7 .* has 3 of the 10 graphs"),
     "always the same": (
-        lambda folder: [
-            (folder / f"{part}_idx-2.txt").write_text((folder / f"{part}_idx-1.txt").read_text())
-            for part in ("train", "test")
-        ],
+        {"test_idx-2": "0\n", "train_idx-2": "".join(f"{one}\n" for one in range(1, 10))},
         "some graph is tested on in two folds",
     ),
 }
 
 
-@pytest.mark.parametrize(("spoil", "message"), WRONG_FOLDS.values(), ids=WRONG_FOLDS)
-def test_wrong_folds_are_noticed(spoil: Callable[[Path], object], message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("files", "message"), WRONG_FOLDS.values(), ids=WRONG_FOLDS)
+def test_wrong_folds_are_noticed(files: dict[str, str | None], message: str, tmp_path: Path) -> None:
     folds = tmp_path / "TEN" / "10fold_idx"
     folds.mkdir(parents=True)
     (tmp_path / "TEN" / "TEN.txt").write_text("10\n" + "1 0\n0 0\n" * 10)
@@ -112,6 +89,8 @@ def test_wrong_folds_are_noticed(spoil: Callable[[Path], object], message: str, 
         (folds / f"test_idx-{number}.txt").write_text(f"{number - 1}\n")
         (folds / f"train_idx-{number}.txt").write_text("".join(f"{one}\n" for one in range(10) if one != number - 1))
     assert load_dataset(str(tmp_path / "TEN"), features="constant").folds[3].test.tolist() == [3]
-    spoil(folds)
+    for name, text in files.items():
+        path = folds / f"{name}.txt"
+        path.unlink() if text is None else path.write_text(text)
     with pytest.raises(DataProblem, match=message):
         load_dataset(str(tmp_path / "TEN"), features="constant")
