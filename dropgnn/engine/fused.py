@@ -6,8 +6,8 @@ A stack of the layers
 .. math:: \mathrm{ReLU}\,\mathrm{BN}\,\big(W_2\,\mathrm{ReLU}\,\mathrm{BN}(W_1 h + b_1) + b_2\big), \qquad
     h_s = (1 + \varepsilon)\, x_s + \sum_{t \in N(s)} x_t
 
-needs neither. With features on the edges, GINE, h has :math:`\mathrm{ReLU}(x_t + W e_{ts})` in place of :math:`x_t`. Nothing is
-computed here that ``shared.py`` would not compute, module by module, in the same order.
+needs neither. With features on the edges, GINE, h has :math:`\mathrm{ReLU}(x_t + W e_{ts})` in place of :math:`x_t`. It is what
+``shared.py`` would compute module by module, up to rounding: without features :math:`W_1` goes in front of the sum.
 """
 
 from __future__ import annotations
@@ -21,99 +21,146 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch_geometric.nn import GINConv, GINEConv
 
-from dropgnn.engine.compiled import edge_features, norm, products
-from dropgnn.engine.compiled.tensors import compiles
+from dropgnn.engine.compiled import edge_features, stack
+from dropgnn.engine.compiled.tensors import compiles, on_tensors
 from dropgnn.engine.edge_features import can_hear_features, kinds_of, map_features
 from dropgnn.engine.layers import Layer
 from dropgnn.engine.norm import WeightedBatchNorm
 from dropgnn.engine.plan import Level, SharedPlan
 from dropgnn.graph import Graph
 
-X = 3
+X = 1
 """The place of x among the arguments of the function."""
 
-PARAMETERS, TAPE = 4, 6
-"""What each half of a layer has, weight and bias of the linear map, gain and shift of the norm; and what it leaves for
-the backward pass: rows before the linear map, between and behind, and the norm's shares, centre and scale."""
+PARAMETERS, TAPE = 8, 8
+"""What a layer has: weight and bias of a linear map, gain and shift of the norm behind it, twice; and what it leaves for the
+backward pass: rows before the first norm, before the second and behind it, shares, centre and scale of both norms."""
+
+hear_mapped, hear_mapped_back, map_rows, map_back, finish, finish_back = map(
+    on_tensors,
+    (stack.hear_mapped, stack.hear_mapped_back, stack.map_rows, stack.map_back, stack.finish, stack.finish_back),
+)
+hear_features, hear_features_back = on_tensors(edge_features.hear), on_tensors(edge_features.hear_back)
 
 
-class _Half(NamedTuple):
-    """A linear map and the norm behind it, with its ReLU."""
+class _Modules(NamedTuple):
+    """Two linear maps and the norms behind them, each with its ReLU."""
 
-    linear: torch.nn.Linear
+    first: torch.nn.Linear
     norm: WeightedBatchNorm
+    second: torch.nn.Linear
+    next_norm: WeightedBatchNorm
 
-    def parameters(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        return self.linear.weight, self.linear.bias, self.norm.weight, self.norm.bias
+    def parameters(self) -> Iterator[Tensor]:
+        """Weight and bias of each."""
+        return chain.from_iterable((module.weight, module.bias) for module in self)
+
+    def fit(self, x: Tensor, width: int) -> bool:
+        """Whether rows of that width, and of the dtype of x, can go through; if not, the modules say what is wrong, if anything."""
+        first, norm, second, next_norm = self
+        widths = (first.in_features, first.out_features, first.out_features, second.out_features)
+        expected = (width, norm.num_features, second.in_features, next_norm.num_features)
+        plain = all(parameter.dtype == x.dtype and parameter.is_contiguous() for parameter in self.parameters())
+        return plain and widths == expected
 
 
-class _Hearing(NamedTuple):
-    """What the states of a level hear: their own row, as often as ``factor`` says, and the sum or mean of others.
+class _Layer(NamedTuple):
+    """What is fixed in a layer: its modules, and what the states of a level hear, their own row, as often as ``factor`` says, and
+    the sum or mean of others.
 
     Shapes:
-        own ``[S]``, edge_ptr ``[S + 1]``, sender ``[K]``; edge ``[K]`` and kind ``[E]`` where edges have features.
+        own, counts ``[S]``, edge_ptr ``[S + 1]``, sender ``[K]``; edge ``[K]`` and kind ``[E]`` where edges have features.
     """
 
-    own: Any
-    edge_ptr: Any
-    sender: Any
-    edge: Any
-    kind: Any
+    modules: _Modules
+    own: Tensor
+    edge_ptr: Tensor
+    sender: Tensor
+    edge: Tensor
+    kind: Tensor | None
     factor: float
     mean: bool
+    counts: Tensor
+    rows: int
 
     @classmethod
-    def of(cls, layer: Layer, level: Level, kind: Tensor | None) -> _Hearing:
+    def of(cls, layer: Layer, modules: _Modules, level: Level, kind: Tensor | None) -> _Layer:
         return cls(
-            level.own.numpy(),
-            level.edge_ptr.numpy(),
-            level.sender.numpy(),
-            None if kind is None else level.edge.numpy(),
-            None if kind is None else kind.numpy(),
+            modules, level.own, level.edge_ptr, level.sender, level.edge, kind,
             1.0 + float(layer.message.eps),  # type: ignore[arg-type]
-            layer.message.aggr == "mean",
-        )
+            layer.message.aggr == "mean", level.weight, level.rows,
+        )  # fmt: skip
 
-    def forward(self, x: Tensor, features: Tensor | None) -> Tensor:
+    @property
+    def plain(self) -> tuple[Any, ...]:
+        return self.own, self.edge_ptr, self.sender, self.factor, self.mean
+
+    @property
+    def featured(self) -> tuple[Any, ...]:
+        return self.own, self.edge_ptr, self.sender, self.edge, self.kind, self.factor, self.mean
+
+    def forward(
+        self, x: Tensor, features: Tensor | None, parameters: Sequence[Tensor]
+    ) -> tuple[tuple[Tensor, ...], list[Tensor]]:
+        """The tape, and mean and variance that each norm has seen."""
+        weight, bias, gain, shift, next_weight, next_bias, next_gain, next_shift = parameters
         if features is None:
-            plain = (self.own, self.edge_ptr, self.sender, self.factor, self.mean)
-            return torch.from_numpy(products.hear(x.numpy(), self.own.size, *plain))
-        return torch.from_numpy(edge_features.hear(x.numpy(), features.numpy(), *self))
+            first, moments, share = hear_mapped(x, weight, *self.plain, self.counts)
+        else:
+            first, moments, share = map_rows(hear_features(x, features, *self.featured), weight, self.counts)
+        _, norm, _, next_norm = self.modules
+        settings = (norm.eps, bias, gain, shift, next_weight, next_norm.eps, next_bias, next_gain, next_shift)
+        out, second, *scales, seen, next_seen = finish(first, moments, share, *settings)
+        return (first, second, out, share, *scales), [seen, next_seen]
 
     def backward(
-        self, arriving: Tensor, gradient: Tensor, x: Tensor, features: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """The gradients of the rows below, added to what is ``arriving`` there anyway, and of the features."""
+        self, gradient: Tensor, x: Tensor, features: Tensor | None, parameters: Sequence[Tensor],
+        tape: tuple[Tensor, ...], arriving: Tensor,
+    ) -> tuple[Tensor, Tensor | None, tuple[Tensor, ...]]:  # fmt: skip
+        """Gradients of the rows below, added to what is ``arriving`` there anyway, of the features and of the parameters."""
+        weight, bias, gain, shift, next_weight, next_bias, next_gain, _ = parameters
+        first, second, out, *rest = tape
+        settings = (gain, shift, next_weight, next_gain)
+        to_first, to_gain, to_shift, *to_next = finish_back(gradient, out, second, first, *rest, *settings)
         if features is None:
-            plain = (self.own, self.edge_ptr, self.sender, self.factor, self.mean)
-            return torch.from_numpy(products.hear_back_onto(arriving.numpy(), gradient.numpy(), *plain)), None
-        arrays = (tensor.detach().numpy() for tensor in (gradient, x, features))
-        to_x, to_features = map(torch.from_numpy, edge_features.hear_back(*arrays, *self))
-        return to_x.add_(arriving), to_features
+            to_x, to_weight = hear_mapped_back(to_first, x, weight, *self.plain, arriving)
+            to_features = None
+        else:
+            heard = hear_features(x, features, *self.featured)  # again, which is cheaper than keeping it
+            to_heard, to_weight = map_back(to_first, heard, weight, torch.zeros_like(heard))
+            to_x, to_features = hear_features_back(to_heard, x, features, *self.featured)
+            to_x = to_x.add_(arriving) if arriving.size(0) else to_x
+        to_next_weight, to_next_gain, to_next_shift = to_next
+        # The norm takes a bias in front of it away again, so that its gradient is zero, not merely small.
+        half = (to_weight, torch.zeros_like(bias), to_gain, to_shift)
+        return to_x, to_features, (*half, to_next_weight, torch.zeros_like(next_bias), to_next_gain, to_next_shift)
+
+    def update_running(self, seen: Sequence[Tensor]) -> None:
+        for norm, (mean, variance) in zip((self.modules.norm, self.modules.next_norm), seen, strict=True):
+            norm.update_running(mean, variance, self.rows)
 
 
 def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph) -> list[Tensor] | None:
     """Rows before the first layer and after each, or ``None`` where a layer is not of this form."""
     if not compiles(x) or any(level.silent for level in plan.levels):
         return None
-    halves = [_halves(layer, x) for layer in layers]
-    if any(half is None for half in halves):
-        return None
     if any(level.rows < 2 for level in plan.levels):  # the norm says what is wrong with that
         return None
-    known = [pair for pair in halves if pair is not None]
-    hearings, features = [], []
+    known, features, width = [], [], x.size(1)
     for layer, level in zip(layers, plan.levels[1:], strict=True):
+        modules = _modules(layer, x)
+        if modules is None or not modules.fit(x, width):
+            return None
         kinds = kinds_of(plan) if isinstance(layer.message, GINEConv) else None
-        hearings.append(_Hearing.of(layer, level, None if kinds is None else kinds.of_edge))
+        known.append(_Layer.of(layer, modules, level, None if kinds is None else kinds.of_edge))
         features.append(None if kinds is None else map_features(layer.message, x, graph, kinds))
-    norms = [(first.norm, second.norm) for first, second in known]
-    parameters = chain.from_iterable(half.parameters() for pair in known for half in pair)
-    return [x, *_Stack.apply(hearings, norms, plan.levels[1:], x, *features, *parameters)]
+        width = modules.second.out_features
+    parameters = chain.from_iterable(layer.modules.parameters() for layer in known)
+    return [x, *_Stack.apply(known, x, *features, *parameters)]
 
 
-def _halves(layer: Layer, x: Tensor) -> tuple[_Half, _Half] | None:
-    """The two halves of a GIN or GINE layer whose norms take batch statistics, or ``None`` for any other layer."""
+def _modules(layer: Layer, x: Tensor) -> _Modules | None:
+    """The modules of a GIN or GINE layer whose norms take batch statistics, or ``None`` for any other layer."""
     conv = layer.message
     if type(conv) is GINConv:
         if conv.aggr not in ("add", "sum", "mean") or conv.eps.requires_grad:
@@ -126,7 +173,7 @@ def _halves(layer: Layer, x: Tensor) -> tuple[_Half, _Half] | None:
     kinds = (torch.nn.Linear, WeightedBatchNorm, torch.nn.Linear, WeightedBatchNorm)
     if tuple(map(type, modules)) != kinds or any(map(_is_special, (layer.behind[0], *modules))):
         return None
-    return _Half(*modules[:2]), _Half(*modules[2:])
+    return _Modules(*modules)
 
 
 def _is_special(module: torch.nn.Module) -> bool:
@@ -139,62 +186,41 @@ def _is_special(module: torch.nn.Module) -> bool:
 
 class _Stack(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, hearings: Sequence[_Hearing], norms: Sequence[tuple[WeightedBatchNorm, WeightedBatchNorm]],
-        levels: Sequence[Level], x: Tensor, *given: Tensor | None,
-    ) -> tuple[Tensor, ...]:  # fmt: skip
-        features, parameters = given[: len(hearings)], given[len(hearings) :]
-        rows, statistics, tape, known = [x], [], [], _by(PARAMETERS, parameters)
-        for hearing, feature, pair, level in zip(hearings, features, norms, levels, strict=True):
-            x, counts = hearing.forward(x, feature), level.weight.numpy()
-            for module in pair:
-                weight, bias, gain, shift = next(known)
-                between = torch.addmm(bias, x, weight.t())
-                arrays = norm.forward(between.numpy(), counts, gain.numpy(), shift.numpy(), module.eps, True)
-                out, centre, variance, scale, share = map(torch.from_numpy, arrays)
-                statistics.append((module, centre, variance, level.rows))
-                tape += [x, between, out, share, centre, scale]
-                x = out
-            rows.append(x)
-        for module, centre, variance, count in statistics:  # all at once, while the code for it is in the cache
-            module.update_running(centre, variance, count)
+    def forward(ctx: Any, layers: Sequence[_Layer], x: Tensor, *given: Tensor | None) -> tuple[Tensor, ...]:
+        features, parameters = given[: len(layers)], list(_by(PARAMETERS, given[len(layers) :]))
+        rows, statistics, tape = [x.contiguous()], [], []
+        for layer, feature, own in zip(layers, features, parameters, strict=True):
+            left, seen = layer.forward(rows[-1], feature, own)
+            statistics.append(seen)
+            tape += left
+            rows.append(left[2])
+        for layer, seen in zip(layers, statistics, strict=True):  # all at once, while the code for it is in the cache
+            layer.update_running(seen)
         # Outputs of ours are on the tape: kept any other way they would keep themselves alive.
         ctx.save_for_backward(*rows[:-1], *given, *tape)
-        ctx.hearings = hearings
+        ctx.layers = layers
         return tuple(rows[1:])
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        layers = len(ctx.hearings)
-        parts = iter(ctx.saved_tensors)
-        rows, features = list(islice(parts, layers)), list(islice(parts, layers))
-        parameters = list(islice(parts, 2 * PARAMETERS * layers))
-        halves = list(zip(_by(PARAMETERS, parameters), _by(TAPE, list(parts)), strict=True))
+        number, parts = len(ctx.layers), iter(ctx.saved_tensors)
+        rows, features = list(islice(parts, number)), list(islice(parts, number))
+        parameters = list(_by(PARAMETERS, list(islice(parts, PARAMETERS * number))))
+        known = list(zip(ctx.layers, rows, features, parameters, _by(TAPE, list(parts)), strict=True))
         collected: list[tuple[Tensor, ...]] = []
-        to_features: list[Tensor | None] = [None] * layers
-        gradient = gradients[-1]
-        for number in reversed(range(layers)):
-            for _ in range(2):
-                gradient, found = _half_backward(gradient, *halves.pop())
-                collected.insert(0, found)
-            if number or ctx.needs_input_grad[X] or features[number] is not None:
-                x = rows[number]
-                arriving = gradients[number - 1].contiguous() if number else torch.zeros_like(x)
-                gradient, to_features[number] = ctx.hearings[number].backward(arriving, gradient, x, features[number])
+        to_features: list[Tensor | None] = []
+        gradient = gradients[-1].contiguous()
+        for below, (layer, x, feature, own, tape) in reversed(list(enumerate(known))):
+            if below:
+                arriving = gradients[below - 1].contiguous()
+            else:
+                arriving = torch.zeros_like(x) if ctx.needs_input_grad[X] else x[:0]
+            gradient, to_feature, found = layer.backward(gradient, x, feature, own, tape, arriving)
+            to_features.insert(0, to_feature)
+            collected.insert(0, found)
         to_x = gradient if ctx.needs_input_grad[X] else None
         return *[None] * X, to_x, *to_features, *chain.from_iterable(collected)
-
-
-def _half_backward(
-    gradient: Tensor, parameters: tuple[Tensor, ...], tape: tuple[Tensor, ...]
-) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor, Tensor]]:
-    """The gradients of the rows, and of weight, bias, gain and shift."""
-    (weight, _, gain, _), (x, *normed) = parameters, tape
-    arrays = [tensor.detach().numpy() for tensor in (gradient.contiguous(), *normed, gain)]
-    between, to_gain, to_shift = map(torch.from_numpy, norm.backward(*arrays, True))
-    # The norm takes a bias in front of it away again, so that its gradient is zero, not merely small.
-    return between @ weight, (between.t() @ x, torch.zeros_like(gain), to_gain, to_shift)
 
 
 def _by(number: int, tensors: Sequence[Any]) -> Iterator[tuple[Any, ...]]:

@@ -111,13 +111,13 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
     @torch.no_grad()
     def update_running(self, mean: Tensor, variance: Tensor, rows: int) -> None:
         """Move the running statistics towards those of a batch of so many rows."""
-        if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
+        running_mean, running_var, seen = self.running_mean, self.running_var, self.num_batches_tracked
+        if running_mean is None or running_var is None or seen is None:
             return
-        self.num_batches_tracked.add_(1)
-        momentum = 1.0 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
-        mean, variance = mean.to(self.running_mean.dtype), variance.to(self.running_var.dtype)
-        self.running_mean.lerp_(mean, momentum)
-        self.running_var.lerp_(variance * (rows / (rows - 1)), momentum)
+        seen.add_(1)
+        momentum = 1.0 / float(seen) if self.momentum is None else self.momentum
+        running_mean.lerp_(mean.to(running_mean.dtype), momentum)
+        running_var.lerp_((variance * (rows / (rows - 1))).to(running_var.dtype), momentum)
 
 
 class _CompiledNorm(torch.autograd.Function):

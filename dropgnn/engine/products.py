@@ -191,40 +191,39 @@ class _Average(torch.autograd.Function):
 
 
 class _Pool(torch.autograd.Function):
-    """Narrow products, multiplied in the order in which BLAS is several times faster, and sums; for all heads at once."""
+    """All heads at once, slice by slice."""
 
     @staticmethod
     def forward(
         ctx: Any, pairs: Sequence[Pairs], chosen: Tensor, runs: Runs, graph_of_node: Tensor, *tensors: Tensor
     ) -> tuple[Tensor, ...]:
         slices = len(pairs)
-        ctx.pairs, ctx.chosen = pairs, chosen.numpy()
-        ctx.copies = (runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs)
-        ctx.save_for_backward(*tensors)
+        copies = (runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs)
+        ctx.where = [(chosen.numpy(), *_arrays(level)[:4], *copies) for level in pairs]
         widths = [weight.size(0) for weight in tensors[slices::slices]]
-        out = torch.empty(slices, chosen.numel(), sum(widths), dtype=tensors[0].dtype)
-        for number, (level, (x, *weights)) in enumerate(zip(pairs, _by_slice(tensors, slices), strict=True)):
-            y = torch.cat(weights) @ x.t()
-            compiled.pool(out[number].numpy(), y.numpy(), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
+        rows = [x.contiguous() for x in tensors[:slices]]
+        weights = [torch.cat(several) for several in _by_slice(tensors[slices:], slices)]
+        ctx.save_for_backward(*rows, *weights)
+        ctx.widths, out = widths, torch.empty(slices, chosen.numel(), sum(widths), dtype=tensors[0].dtype)
+        for part, x, weight, where in zip(out.numpy(), rows, weights, ctx.where, strict=True):
+            compiled.pool(part, x.numpy(), weight.numpy(), *where)
         return tuple(part.contiguous() for part in out.split(widths, dim=2))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        slices, widths = len(ctx.pairs), [gradient.size(2) for gradient in gradients]
-        learns = any(ctx.needs_input_grad[4 + slices :])
-        parts = zip(torch.cat(gradients, dim=2), ctx.pairs, _by_slice(ctx.saved_tensors, slices), strict=True)
+        slices, arrays = len(ctx.where), [tensor.numpy() for tensor in ctx.saved_tensors]
         found: list[tuple[Tensor | None, ...]] = []
-        for gradient, level, (x, *weights) in parts:
-            arrays = (gradient.numpy(), x.size(0), ctx.chosen, *_arrays(level)[:4], *ctx.copies)
-            y = torch.from_numpy(compiled.pool_back(*arrays))
-            to_x = y @ torch.cat(weights) if ctx.needs_input_grad[4 + len(found)] else None
-            found.append((to_x, *((y.t() @ x).split(widths) if learns else [None] * len(widths))))
+        for number, (gradient, where) in enumerate(zip(torch.cat(gradients, dim=2).numpy(), ctx.where, strict=True)):
+            wanted = ctx.needs_input_grad[4 + number]
+            both = compiled.pool_back(gradient, arrays[number], arrays[slices + number], *where, wanted)
+            to_x, to_weight = map(torch.from_numpy, both)
+            found.append((to_x if wanted else None, *to_weight.split(ctx.widths)))
         return None, None, None, None, *chain.from_iterable(zip(*found, strict=True))
 
 
 def _by_slice(tensors: Sequence[Tensor], slices: int) -> list[Sequence[Tensor]]:
-    """For every slice its rows and the weights of every head."""
+    """For every slice the weights of every head."""
     return [tensors[number::slices] for number in range(slices)]
 
 

@@ -1,6 +1,7 @@
 """Weighted batch norm and the ReLU behind it in as few passes over the rows as there can be.
 
-Sums run in blocks of rows: short sums in the dtype of the rows, which vectorise, added up in double precision.
+Sums over a block of rows in their own dtype, which vectorise, are put together in double precision. ``moments [2, F]`` are a
+weighted mean and variance.
 """
 
 from __future__ import annotations
@@ -8,60 +9,108 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-BLOCK = 64
+BLOCK = 128
+FAST = {"contract", "reassoc", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, nogil=True)
 def forward(x, weight, gain, bias, eps, relu):
     """Normalised rows, their weighted mean and variance, 1 / sqrt(variance + eps), and each row's share of the weight."""
-    rows, width = x.shape
-    share = (weight / weight.sum()).astype(x.dtype)
-    mean, variance, block = np.zeros(width), np.zeros(width), np.empty(width, x.dtype)
-    for first in range(0, rows, BLOCK):
-        block[:] = 0
-        for row in range(first, min(first + BLOCK, rows)):
-            for column in range(width):
-                block[column] += share[row] * x[row, column]
-        mean += block
-    centre = mean.astype(x.dtype)
-    for first in range(0, rows, BLOCK):
-        block[:] = 0
-        for row in range(first, min(first + BLOCK, rows)):
-            for column in range(width):
-                off = x[row, column] - centre[column]
-                block[column] += share[row] * off * off
-        variance += block
-    scale = (1.0 / np.sqrt(variance + eps)).astype(x.dtype)
-    out, factor = np.empty_like(x), scale * gain
-    for row in range(rows):
-        for column in range(width):
-            value = (x[row, column] - centre[column]) * factor[column] + bias[column]
-            out[row, column] = max(value, 0) if relu else value
-    return out, centre, variance.astype(x.dtype), scale, share
+    share, moments, seen = shares(x, weight), np.zeros((2, x.shape[1])), 0.0
+    for first in range(0, x.shape[0], BLOCK):
+        last = first + BLOCK
+        seen = measure(x[first:last], share[first:last], seen, moments)
+    centre, scale = centre_and_scale(x, moments, eps)
+    out = np.empty_like(x)
+    normalise(x, out, centre, scale * gain, bias, relu)
+    return out, centre, moments[1].astype(x.dtype), scale, share
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+@njit(cache=True, nogil=True)
 def backward(gradient, x, out, share, centre, scale, gain, relu):
     """Gradients of the rows, of the gain and of the bias."""
-    rows, width = x.shape
-    total, along = np.zeros(width), np.zeros(width)
-    block, block_along = np.empty(width, x.dtype), np.empty(width, x.dtype)
-    for first in range(0, rows, BLOCK):
-        block[:] = 0
-        block_along[:] = 0
-        for row in range(first, min(first + BLOCK, rows)):
-            for column in range(width):
-                g = gradient[row, column] if not relu or out[row, column] > 0 else x.dtype.type(0)
-                block[column] += g
-                block_along[column] += g * (x[row, column] - centre[column])
-        total += block
-        along += block_along
-    along *= scale
-    to_x, factor = np.empty_like(x), scale * gain
-    shift, slope = total.astype(x.dtype), (along * scale).astype(x.dtype)
-    for row in range(rows):
+    to_x, sums = np.empty_like(x), np.zeros((2, x.shape[1]))
+    for first in range(0, x.shape[0], BLOCK):
+        last = first + BLOCK
+        add_up(gradient[first:last], x[first:last], out[first:last], centre, relu, to_x[first:last], sums)
+    to_gain, to_bias = gain_and_bias(x, sums, scale)
+    pull(to_x, x, share, centre, scale, gain, to_gain, to_bias)
+    return to_x, to_gain, to_bias
+
+
+@njit(cache=True, nogil=True)
+def shares(x, weight):
+    """Each row's share of the weight, in the dtype of the rows."""
+    return (weight / weight.sum()).astype(x.dtype)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def measure(x, share, seen, moments):
+    """Take rows into moments, which have ``seen`` so much of the weight before, and return how much by then.
+
+    Shares sum to 1 over all rows (Chan, Golub and LeVeque, 1983, say how such parts are put together).
+    """
+    width, weight = x.shape[1], 0.0
+    centre, squares = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
+    for row in range(x.shape[0]):
+        weight += share[row]
+        for column in range(width):
+            centre[column] += share[row] * x[row, column]
+    if weight == 0.0:
+        return seen
+    centre /= x.dtype.type(weight)
+    for row in range(x.shape[0]):
+        for column in range(width):
+            off = x[row, column] - centre[column]
+            squares[column] += share[row] * off * off
+    part = weight / (seen + weight)
+    for column in range(width):
+        shift = centre[column] - moments[0, column]
+        moments[0, column] += shift * part
+        moments[1, column] += squares[column] + shift * shift * seen * part
+    return seen + weight
+
+
+@njit(cache=True, nogil=True)
+def centre_and_scale(x, moments, eps):
+    """The mean and 1 / sqrt(variance + eps), in the dtype of the rows."""
+    return moments[0].astype(x.dtype), (1.0 / np.sqrt(moments[1] + eps)).astype(x.dtype)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def normalise(x, out, centre, factor, bias, relu):
+    for row in range(x.shape[0]):
+        for column in range(x.shape[1]):
+            value = (x[row, column] - centre[column]) * factor[column] + bias[column]
+            out[row, column] = max(value, x.dtype.type(0)) if relu else value
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_up(gradient, x, out, centre, relu, passed, sums):
+    """What of the gradient the ReLU has ``passed``; its ``sums``, as it is and along the rows."""
+    width = x.shape[1]
+    plain, along = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
+    for row in range(x.shape[0]):
         for column in range(width):
             g = gradient[row, column] if not relu or out[row, column] > 0 else x.dtype.type(0)
-            pull = share[row] * (shift[column] + (x[row, column] - centre[column]) * slope[column])
-            to_x[row, column] = factor[column] * (g - pull)
-    return to_x, along.astype(x.dtype), total.astype(x.dtype)
+            passed[row, column] = g
+            plain[column] += g
+            along[column] += g * (x[row, column] - centre[column])
+    sums[0] += plain
+    sums[1] += along
+
+
+@njit(cache=True, nogil=True)
+def gain_and_bias(x, sums, scale):
+    """The gradients of the gain and of the bias."""
+    return (sums[1] * scale).astype(x.dtype), sums[0].astype(x.dtype)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def pull(passed, x, share, centre, scale, gain, to_gain, to_bias):
+    """From the gradient that the ReLU passed to that of the rows, in place."""
+    factor, slope = scale * gain, scale * to_gain
+    for row in range(x.shape[0]):
+        for column in range(x.shape[1]):
+            common = to_bias[column] + (x[row, column] - centre[column]) * slope[column]
+            passed[row, column] = factor[column] * (passed[row, column] - share[row] * common)

@@ -10,6 +10,9 @@ from numba import njit
 
 from dropgnn.theory.words import mix
 
+BLOCK = 128
+"""Rows per product of matrices: small ones are faster."""
+
 
 @njit(cache=True, nogil=True, inline="always")
 def _add(out, row, x, column, value):
@@ -35,30 +38,40 @@ def combine_back(x, rows, row, column, value):
 @njit(cache=True, nogil=True)
 def hear(x, rows, own, edge_ptr, sender, factor, mean):
     """``factor`` times a state's own row below and the sum, or the mean, of the rows it hears."""
-    out, one = np.zeros((rows, x.shape[1]), x.dtype), x.dtype.type(1)
-    for state in range(own.size):
-        share = one / max(edge_ptr[state + 1] - edge_ptr[state], 1) if mean else one
-        _add(out, state, x, own[state], x.dtype.type(factor))
-        for edge in range(edge_ptr[state], edge_ptr[state + 1]):
-            _add(out, state, x, sender[edge], x.dtype.type(share))
+    out = np.empty((rows, x.shape[1]), x.dtype)
+    gather(out, x, 0, own.size, own, edge_ptr, sender, factor, mean)
     return out
 
 
 @njit(cache=True, nogil=True)
 def hear_back(x, rows, own, edge_ptr, sender, factor, mean):
-    return hear_back_onto(np.zeros((rows, x.shape[1]), x.dtype), x, own, edge_ptr, sender, factor, mean)
+    out = np.zeros((rows, x.shape[1]), x.dtype)
+    scatter(out, x, own, edge_ptr, sender, factor, mean)
+    return out
 
 
 @njit(cache=True, nogil=True)
-def hear_back_onto(given, x, own, edge_ptr, sender, factor, mean):
-    """The same added to rows that are given, as new rows: to write on those would cost the checks that they are not x."""
-    out, one = given.copy(), x.dtype.type(1)
+def gather(out, x, first, last, own, edge_ptr, sender, factor, mean):
+    """What some of the states hear."""
+    one = x.dtype.type(1)
+    for state in range(first, last):
+        share = one / x.dtype.type(max(edge_ptr[state + 1] - edge_ptr[state], 1)) if mean else one
+        here = own[state]  # looked up once: the compiler cannot know that writing rows leaves it as it is
+        for feature in range(x.shape[1]):
+            out[state, feature] = x.dtype.type(factor) * x[here, feature]
+        for edge in range(edge_ptr[state], edge_ptr[state + 1]):
+            there = sender[edge]
+            _add(out, state, x, there, share)
+
+
+@njit(cache=True, nogil=True)
+def scatter(out, x, own, edge_ptr, sender, factor, mean):
+    one = x.dtype.type(1)
     for state in range(own.size):
-        share = one / max(edge_ptr[state + 1] - edge_ptr[state], 1) if mean else one
+        share = one / x.dtype.type(max(edge_ptr[state + 1] - edge_ptr[state], 1)) if mean else one
         _add(out, own[state], x, state, x.dtype.type(factor))
         for edge in range(edge_ptr[state], edge_ptr[state + 1]):
-            _add(out, sender[edge], x, state, x.dtype.type(share))
-    return out
+            _add(out, sender[edge], x, state, share)
 
 
 @njit(cache=True, nogil=True)
@@ -110,17 +123,13 @@ def count_states(base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
 
 
 @njit(cache=True, nogil=True)
-def pool(out, y, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
-    """The sum over the nodes of every chosen copy: that of the undropped graph, and what is different in the copy.
-
-    The rows come as columns, ``[F, S]``, and leave as rows, ``out [chosen, F]``.
-    """
-    rows = np.empty((y.shape[1], y.shape[0]), y.dtype)
-    for state in range(y.shape[1]):
-        for feature in range(y.shape[0]):
-            rows[state, feature] = y[feature, state]
-    one = y.dtype.type(1)
-    undropped = np.zeros((graphs, y.shape[0]), y.dtype)
+def pool(out, x, weight, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    """The sum over the nodes of every chosen copy, of rows mapped by ``weight [F', F]``, into ``out [chosen, F']``: that of the
+    undropped graph, and what is different in the copy."""
+    rows = np.empty((x.shape[0], weight.shape[0]), x.dtype)
+    for first in range(0, x.shape[0], BLOCK):
+        np.dot(x[first : first + BLOCK], weight.T, rows[first : first + BLOCK])
+    one, undropped = x.dtype.type(1), np.zeros((graphs, weight.shape[0]), x.dtype)
     for here in range(base.size):
         _add(undropped, graph_of_node[here], rows, base[here], one)
     for number, copy in enumerate(chosen):
@@ -132,19 +141,26 @@ def pool(out, y, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, g
 
 
 @njit(cache=True, nogil=True)
-def pool_back(x, states, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
-    """From rows ``[chosen, F]`` to rows ``[states, F]``."""
-    one = x.dtype.type(1)
-    undropped, out = np.zeros((graphs, x.shape[1]), x.dtype), np.zeros((states, x.shape[1]), x.dtype)
+def pool_back(gradient, x, weight, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs, wanted):
+    """From ``[chosen, F']`` the gradients of x and of the weight; the former only where it is ``wanted``."""
+    one, undropped = x.dtype.type(1), np.zeros((graphs, weight.shape[0]), x.dtype)
+    rows = np.zeros((x.shape[0], weight.shape[0]), x.dtype)
     for number, copy in enumerate(chosen):
-        _add(undropped, graph_of_copy[copy], x, number, one)
+        _add(undropped, graph_of_copy[copy], gradient, number, one)
         for pair in range(ptr[copy], ptr[copy + 1]):
-            _add(out, base[node[pair]], x, number, -one)
+            _add(rows, base[node[pair]], gradient, number, -one)
             if label[pair] >= 0:
-                _add(out, label[pair], x, number, one)
+                _add(rows, label[pair], gradient, number, one)
     for here in range(base.size):
-        _add(out, base[here], undropped, graph_of_node[here], one)
-    return out
+        _add(rows, base[here], undropped, graph_of_node[here], one)
+    to_x, to_weight, part = np.empty_like(x if wanted else x[:0]), np.zeros_like(weight), np.empty_like(weight)
+    for first in range(0, x.shape[0], BLOCK):
+        some = rows[first : first + BLOCK]
+        np.dot(some.T, x[first : first + BLOCK], part)
+        to_weight += part
+        if wanted:
+            np.dot(some, weight, to_x[first : first + BLOCK])
+    return to_x, to_weight
 
 
 @njit(cache=True, nogil=True)
