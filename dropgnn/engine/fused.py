@@ -56,7 +56,7 @@ class _Modules(NamedTuple):
         return chain.from_iterable((module.weight, module.bias) for module in self)
 
     def fit(self, x: Tensor, width: int) -> bool:
-        """Whether rows of that width, and of the dtype of x, can go through; if not, the modules say what is wrong, if anything."""
+        """Whether rows of that width, and of the dtype of x, can go through; if not, the modules say what is wrong."""
         first, norm, second, next_norm = self
         widths = (first.in_features, first.out_features, first.out_features, second.out_features)
         expected = (width, norm.num_features, second.in_features, next_norm.num_features)
@@ -188,7 +188,8 @@ class _Stack(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, layers: Sequence[_Layer], x: Tensor, *given: Tensor | None) -> tuple[Tensor, ...]:
         features, parameters = given[: len(layers)], list(_by(PARAMETERS, given[len(layers) :]))
-        rows, statistics, tape = [x.contiguous()], [], []
+        rows, statistics = [x.contiguous()], []
+        tape: list[Tensor] = []
         for layer, feature, own in zip(layers, features, parameters, strict=True):
             left, seen = layer.forward(rows[-1], feature, own)
             statistics.append(seen)
@@ -212,15 +213,19 @@ class _Stack(torch.autograd.Function):
         to_features: list[Tensor | None] = []
         gradient = gradients[-1].contiguous()
         for below, (layer, x, feature, own, tape) in reversed(list(enumerate(known))):
-            if below:
-                arriving = gradients[below - 1].contiguous()
-            else:
-                arriving = torch.zeros_like(x) if ctx.needs_input_grad[X] else x[:0]
+            arriving = _arriving(gradients, below, x, wanted=ctx.needs_input_grad[X])
             gradient, to_feature, found = layer.backward(gradient, x, feature, own, tape, arriving)
             to_features.insert(0, to_feature)
             collected.insert(0, found)
         to_x = gradient if ctx.needs_input_grad[X] else None
         return *[None] * X, to_x, *to_features, *chain.from_iterable(collected)
+
+
+def _arriving(gradients: Sequence[Tensor], below: int, x: Tensor, *, wanted: bool) -> Tensor:
+    """What others than the layer above say about the rows below it; no rows where nobody asks for their gradient."""
+    if below:
+        return gradients[below - 1].contiguous()
+    return torch.zeros_like(x) if wanted else x[:0]
 
 
 def _by(number: int, tensors: Sequence[Any]) -> Iterator[tuple[Any, ...]]:

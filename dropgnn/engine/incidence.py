@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import ModuleType
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,14 +13,12 @@ from dropgnn.runs.modes import Mode, ZeroInputs, ZeroLayers
 from dropgnn.runs.runs import Runs
 
 
-@dataclass(frozen=True, eq=False)
-class Edges:
+class Edges(NamedTuple):
     """The edges of the batch by receiver and by sender.
 
     Shapes:
         in_ptr, out_ptr ``[N + 1]``; in_node, in_item, in_edge, out_node ``[E]``: senders, the items whose loss cuts the
-        edges, the edges themselves, receivers; in_colour ``[E]``: colours, odd for loops, or ``[0]`` where all are 0;
-        alike ``[E]``: a number for each distinct feature, edge by edge, or ``None`` without features.
+        edges, the edges themselves, receivers; in_colour ``[E]``: colours, odd for loops, or ``[0]`` where all are 0.
     """
 
     in_ptr: Tensor
@@ -30,36 +28,79 @@ class Edges:
     in_edge: Tensor
     out_ptr: Tensor
     out_node: Tensor
+
+
+class Weights(NamedTuple):
+    """How much copies count.
+
+    Shapes:
+        copy_weight, graph_of_copy ``[C]``; graph_of_node ``[N]``; share_ptr ``[N + 1]``, share_copy, share_weight: weights per
+        node and copy where runs have them, else ``[0]``.
+    """
+
+    copy_weight: Tensor
+    graph_of_copy: Tensor
+    graph_of_node: Tensor
+    share_ptr: Tensor
+    share_copy: Tensor
+    share_weight: Tensor
+
+    @classmethod
+    def of(cls, graph: Graph, runs: Runs) -> Weights:
+        if runs.shares is None:
+            none = runs.graph.new_empty(0, dtype=torch.int32), runs.graph[:0], runs.weight[:0]
+            return cls(runs.weight, runs.graph, graph.batch, *none)
+        ptr = pointers(runs.shares.node, graph.num_nodes)
+        return cls(runs.weight, runs.graph, graph.batch, ptr, runs.shares.copy, runs.shares.weight)
+
+
+class Setting(NamedTuple):
+    """What is the same in every round of colour refinement.
+
+    Shapes:
+        size ``[C]``: nodes of every copy; drop_ptr ``[C + 1]``, drop_item ``[D]``: what every copy drops; extra_ptr ``[C + 1]``,
+        extra_node: who hears less in it.
+    """
+
+    edges: Edges
+    weights: Weights
     num_items: int
-    alike: Tensor | None
+    size: Tensor
+    drop_ptr: Tensor
+    drop_item: Tensor
+    extra_ptr: Tensor
+    extra_node: Tensor
+
+    @classmethod
+    def of(cls, graph: Graph, runs: Runs, mode: Mode, alike: Tensor | None, loops: ModuleType) -> Setting:
+        """``alike`` are the edges with equal features; see :func:`alike_edges`."""
+        edges, items = heard_edges(graph, mode, alike, loops), int(runs.items_per_graph.sum())
+        ptr, item = dropped_items(runs)
+        less = hearing_less(graph, mode, ptr, item, loops)
+        return cls(edges, Weights.of(graph, runs), items, graph.nodes_per_graph[runs.graph], ptr, item, *less)
 
 
-def heard_edges(graph: Graph, runs: Runs, mode: Mode, loops: ModuleType) -> Edges:
-    """The edges of a batch, coloured by their features, or each by itself where gradients of those are wanted."""
+def alike_edges(graph: Graph, loops: ModuleType) -> Tensor | None:
+    """A number for each distinct feature, edge by edge, or ``None`` without features; where gradients of those are wanted, each
+    is one by itself."""
+    if graph.edge_attr is None:
+        return None
+    if graph.edge_attr.requires_grad:
+        return torch.arange(graph.edge_attr.size(0), device=graph.edge_attr.device, dtype=torch.int32)
+    return loops.colour_rows(words(graph.edge_attr))[0]
+
+
+def heard_edges(graph: Graph, mode: Mode, alike: Tensor | None, loops: ModuleType) -> Edges:
+    """The edges of a batch, coloured by what is ``alike``."""
     sender, receiver = graph.edge_index.int()
     in_ptr, by_receiver = loops.group(receiver, graph.num_nodes)
     out_ptr, by_sender = loops.group(sender, graph.num_nodes)
-    colour = (sender == receiver).int()
-    alike = None
-    if graph.edge_attr is None:
-        colour = colour[by_receiver] if bool(colour.any()) else colour[:0]
-    else:
-        alike = torch.arange(sender.numel(), device=sender.device, dtype=torch.int32)
-        if not graph.edge_attr.requires_grad:
-            alike = loops.colour_rows(words(graph.edge_attr))[0]
-        colour = (colour + 2 * alike)[by_receiver]
+    colour = (sender == receiver).int() + (0 if alike is None else 2 * alike)
+    colour = colour[by_receiver] if alike is not None or bool(colour.any()) else colour[:0]
     item = graph.links.of_edge.int() if mode.items == "links" else sender
     return Edges(
-        in_ptr,
-        sender[by_receiver],
-        colour,
-        item[by_receiver],
-        by_receiver,
-        out_ptr,
-        receiver[by_sender],
-        int(runs.items_per_graph.sum()),
-        alike,
-    )
+        in_ptr, sender[by_receiver], colour, item[by_receiver], by_receiver, out_ptr, receiver[by_sender]
+    )  # fmt: skip
 
 
 def dropped_items(runs: Runs) -> tuple[Tensor, Tensor]:
@@ -79,13 +120,6 @@ def hearing_less(graph: Graph, mode: Mode, ptr: Tensor, dropped: Tensor, loops: 
     position, _ = enumerate_blocks(first[dropped], many)
     ends = torch.nn.functional.pad(many.cumsum(0), (1, 0))
     return ends[ptr].int(), graph.edge_index[1][by_item[position]].int()
-
-
-def shares_of(graph: Graph, runs: Runs) -> tuple[Tensor, Tensor, Tensor]:
-    """Weights per node and copy, where runs have them: ptr ``[N + 1]``, copy and weight; else empty."""
-    if runs.shares is None:
-        return runs.graph.new_empty(0, dtype=torch.int32), runs.graph[:0], runs.weight[:0]
-    return pointers(runs.shares.node, graph.num_nodes), runs.shares.copy, runs.shares.weight
 
 
 def words(rows: Tensor) -> Tensor:

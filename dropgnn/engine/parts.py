@@ -13,7 +13,7 @@ from threading import Lock
 import torch
 from torch import Tensor
 
-from dropgnn.engine.incidence import dropped_items, pointers, shares_of
+from dropgnn.engine.incidence import Weights, dropped_items, pointers
 from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import Level, Pairs, SharedPlan
 from dropgnn.errors import InvalidArgument, Unsupported
@@ -82,7 +82,7 @@ class Parts:
 
     def _levels(self, chosen: Tensor, graph: Graph, runs: Runs) -> tuple[list[Level], Tensor]:
         """The levels of a batch, and the states of the dataset that are its states before the first layer."""
-        shares, levels, taken = shares_of(graph, runs), [], []
+        weights, levels, taken = self._loops.native(Weights.of(graph, runs)), [], []
         drop_ptr, _ = dropped_items(runs)
         below = self._numbers[0]
         for level, pairs, numbers in zip(self.plan.levels, self._computed, self._numbers, strict=True):
@@ -93,8 +93,7 @@ class Parts:
             own, degree, edge_ptr, sender, edge = self._loops.cut_states(
                 used, below, level.own, level.degree, level.edge_ptr, level.sender, level.edge
             )
-            given = (runs.weight, runs.graph, graph.batch, *shares)
-            weight, count, share, rest = self._loops.weigh(base, ptr, node, label, *given, used.numel())
+            weight, count, share, rest = self._loops.weigh(base, ptr, node, label, weights, used.numel())
             cut, silenced = Pairs(base, ptr, node, label, share, rest), None
             if level.silent and runs.dropped.numel():
                 numbers[level.num_states] = used.numel()

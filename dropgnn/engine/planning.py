@@ -6,12 +6,13 @@ plan. It runs where the data is: in compiled loops on the CPU, in tensor operati
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import ModuleType
 
 import torch
 from torch import Tensor
 
-from dropgnn.engine.incidence import Edges, dropped_items, heard_edges, hearing_less, shares_of, words
+from dropgnn.engine.incidence import Setting, alike_edges, words
 from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import ABSENT, Level, Pairs, SharedPlan
 from dropgnn.graph import Graph
@@ -35,9 +36,10 @@ def make_plan(
         loops: ``compiled`` or ``vectorised``; by default what suits the device.
     """
     loops = loops or loops_for(graph.x)
-    refine = _Refine(graph, runs, mode, loops)
+    alike = alike_edges(graph, loops)
+    refine = _Refine(Setting.of(graph, runs, mode, alike, loops), mode, loops)
     colour, source = _initial_colours(graph, loops)
-    pairs, source = _before_the_first_layer(mode, colour, source, refine.ptr, refine.dropped)
+    pairs, source = _before_the_first_layer(mode, colour, source, refine.setting.drop_ptr, refine.setting.drop_item)
     if degrees:
         level = refine.count_edges(pairs)
         source = source[level.own]
@@ -46,62 +48,48 @@ def make_plan(
     levels = [level]
     for _ in range(layers):
         levels.append(refine(levels[-1].pairs))
-    return SharedPlan(graph, runs, tuple(levels), source, mode, degrees, refine.edges.alike)
+    return SharedPlan(graph, runs, tuple(levels), source, mode, degrees, alike)
 
 
 class _Refine:
     """Rounds of colour refinement on one batch."""
 
-    def __init__(self, graph: Graph, runs: Runs, mode: Mode, loops: ModuleType) -> None:
-        self.graph, self.runs, self.loops = graph, runs, loops
-        self.edges: Edges = heard_edges(graph, runs, mode, loops)
-        self.ptr, self.dropped = dropped_items(runs)
-        self.extra = hearing_less(graph, mode, self.ptr, self.dropped, loops)
-        self.sizes = graph.nodes_per_graph[runs.graph]
-        self.shares = shares_of(graph, runs)
+    def __init__(self, setting: Setting, mode: Mode, loops: ModuleType) -> None:
+        self.setting, self.loops = setting, loops
+        self.native = loops.native(setting)
         self.cuts = isinstance(mode, (RemoveNodes, DropEdges, ReceiveOnly))
         self.removes = isinstance(mode, RemoveNodes)
-        self.silences = isinstance(mode, ZeroLayers) and self.dropped.numel() > 0
+        self.silences = isinstance(mode, ZeroLayers) and setting.drop_item.numel() > 0
 
     def __call__(self, below: Pairs) -> Level:
         """The states one layer later."""
-        return self._level(below, (self.edges.out_ptr, self.edges.out_node), own_only=False)
+        level = self._level(below, own_only=False)
+        if not self.silences:
+            return level
+        dropped = level.pairs.of_dropped(
+            self.setting.drop_ptr
+        )  # computed like any other row, since batch norm counts it
+        zeros = level.own.new_tensor(level.num_states)
+        return replace(level, pairs=level.pairs.labelled(dropped, zeros), silenced=level.pairs.label[dropped])
 
     def count_edges(self, pairs: Pairs) -> Level:
         """The states before the first layer where these know their degree."""
-        nobody = torch.zeros_like(self.edges.out_ptr), self.edges.out_node[:0]
-        return self._level(pairs, nobody, own_only=True)
+        return self._level(pairs, own_only=True)
 
     def without_edges(self, pairs: Pairs, number: int) -> Level:
         """The states before the first layer: ``number`` colours."""
         none, states = pairs.node[:0], torch.arange(number, dtype=torch.int32, device=pairs.node.device)
-        pairs, weight, count = self._weighed(pairs.base, pairs.ptr, pairs.node, pairs.label, number)
+        weight, count, share, rest = self.loops.weigh(
+            pairs.base, pairs.ptr, pairs.node, pairs.label, self.native.weights, number
+        )
+        pairs = replace(pairs, share=share, rest=rest)
         return Level(pairs, states, states * 0, states.new_zeros(number + 1), none, none, weight, count)
 
-    def _level(self, below: Pairs, hearers: tuple[Tensor, Tensor], *, own_only: bool) -> Level:
-        edges = self.edges
-        ptr, node = self.loops.spread_effect(
-            below.ptr, below.node, *self.extra, *hearers, self.sizes, self.graph.num_nodes
+    def _level(self, below: Pairs, *, own_only: bool) -> Level:
+        base, ptr, node, label, own, degree, edge_ptr, sender, edge, weight, count, share, rest = self.loops.refine(
+            below.base, below.ptr, below.node, below.label, self.native, self.cuts, self.removes, own_only
         )
-        base, label, own, degree, edge_ptr, sender, position = self.loops.label_layer(
-            below.base, below.ptr, below.node, below.label, ptr, node, self.ptr, self.dropped,
-            edges.in_ptr, edges.in_node, edges.in_colour, edges.in_item, self.cuts, self.removes, own_only, edges.num_items,
-        )  # fmt: skip
-        pairs, weight, count = self._weighed(base, ptr, node, label, own.numel())
-        silenced = None
-        if self.silences and not own_only:  # computed like any other row, since batch norm counts it
-            dropped = pairs.of_dropped(self.ptr)
-            silenced, pairs = label[dropped], pairs.labelled(dropped, own.new_tensor(own.numel()))
-        return Level(pairs, own, degree, edge_ptr, sender, edges.in_edge[position], weight, count, silenced)
-
-    def _weighed(
-        self, base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, states: int
-    ) -> tuple[Pairs, Tensor, Tensor]:
-        """Pairs with their shares, and weight and number of the pairs of each state."""
-        weight, count, share, rest = self.loops.weigh(
-            base, ptr, node, label, self.runs.weight, self.runs.graph, self.graph.batch, *self.shares, states
-        )
-        return Pairs(base, ptr, node, label, share, rest), weight, count
+        return Level(Pairs(base, ptr, node, label, share, rest), own, degree, edge_ptr, sender, edge, weight, count)
 
 
 def _initial_colours(graph: Graph, loops: ModuleType) -> tuple[Tensor, Tensor]:

@@ -202,7 +202,7 @@ class _Pool(torch.autograd.Function):
         ctx.where = [(chosen.numpy(), *_arrays(level)[:4], *copies) for level in pairs]
         widths = [weight.size(0) for weight in tensors[slices::slices]]
         rows = [x.contiguous() for x in tensors[:slices]]
-        weights = [torch.cat(several) for several in _by_slice(tensors[slices:], slices)]
+        weights = [torch.cat(list(several)) for several in _by_slice(tensors[slices:], slices)]
         ctx.save_for_backward(*rows, *weights)
         ctx.widths, out = widths, torch.empty(slices, chosen.numel(), sum(widths), dtype=tensors[0].dtype)
         for part, x, weight, where in zip(out.numpy(), rows, weights, ctx.where, strict=True):

@@ -6,9 +6,12 @@ A pair (node, copy) is found by its key, ``copy * N + node``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from dropgnn.engine.incidence import Setting, Weights
 from dropgnn.engine.plan import ABSENT
 from dropgnn.graph import enumerate_blocks, offsets
 
@@ -25,21 +28,31 @@ def group(values: Tensor, number: int) -> tuple[Tensor, Tensor]:
     return torch.nn.functional.pad(counts.cumsum(0), (1, 0)).int(), values.argsort(stable=True).int()
 
 
-def spread_effect(
-    ptr: Tensor,
-    node: Tensor,
-    extra_ptr: Tensor,
-    extra_node: Tensor,
-    out_ptr: Tensor,
-    out_node: Tensor,
-    sizes: Tensor,
-    num_nodes: int,
+def native(setting: Any) -> Any:
+    """Loops of ours take tensors as they are."""
+    return setting
+
+
+def refine(
+    base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, setting: Setting, cuts: bool, removes: bool, own_only: bool
+) -> tuple[Tensor, ...]:
+    """One round of colour refinement; see ``compiled.refine``."""
+    next_ptr, next_node = _spread_effect(ptr, node, setting, base.numel(), own_only)
+    pairs = (base, ptr, node, label)
+    next_base, next_label, *states = _label_layer(pairs, next_ptr, next_node, setting, cuts, removes, own_only)
+    counted = weigh(next_base, next_ptr, next_node, next_label, setting.weights, states[0].numel())
+    return next_base, next_ptr, next_node, next_label, *states, *counted
+
+
+def _spread_effect(
+    ptr: Tensor, node: Tensor, setting: Setting, num_nodes: int, own_only: bool
 ) -> tuple[Tensor, Tensor]:
     """The pairs that notice something one layer later; in every copy the old pairs come first and in their old order."""
     old = _keys(ptr, node, num_nodes)
-    edge, pair = enumerate_blocks(out_ptr[node], out_ptr.diff()[node])
-    hearers = _copies(ptr)[pair] * num_nodes + out_node[edge]
-    reached = torch.unique(torch.cat([hearers, _keys(extra_ptr, extra_node, num_nodes)]))
+    speaking, edges = node[:0] if own_only else node, setting.edges
+    edge, pair = enumerate_blocks(edges.out_ptr[speaking], edges.out_ptr.diff()[speaking])
+    hearers = _copies(ptr)[pair] * num_nodes + edges.out_node[edge]
+    reached = torch.unique(torch.cat([hearers, _keys(setting.extra_ptr, setting.extra_node, num_nodes)]))
     keys = torch.cat([old, reached[~torch.isin(reached, old)]])
     copy = torch.div(keys, max(num_nodes, 1), rounding_mode="floor")
     order = copy.argsort(stable=True)
@@ -47,17 +60,18 @@ def spread_effect(
     return next_ptr, (keys - copy * num_nodes)[order].int()
 
 
-def label_layer(
-    base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, next_ptr: Tensor, next_node: Tensor, drop_ptr: Tensor,
-    drop_item: Tensor, in_ptr: Tensor, in_node: Tensor, in_colour: Tensor, in_item: Tensor,
-    cuts: bool, removes: bool, own_only: bool, num_items: int,
+def _label_layer(
+    pairs: tuple[Tensor, Tensor, Tensor, Tensor], next_ptr: Tensor, next_node: Tensor, setting: Setting,
+    cuts: bool, removes: bool, own_only: bool,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """Colour refinement by one layer; see ``compiled.label_layer``. The undropped graphs come as copy -1."""
+    """Labels, and what every state hears. The undropped graphs come as copy -1."""
+    (base, ptr, node, label), num_items = pairs, setting.num_items
+    in_ptr, in_node, in_colour, in_item, in_edge = setting.edges[:5]
     num_nodes, everyone = base.numel(), torch.arange(base.numel(), device=base.device)
     here = torch.cat([everyone, next_node.long()])
     copy = torch.cat([torch.full_like(everyone, -1), _copies(next_ptr)])
     listed, order = _keys(ptr, node, num_nodes).sort()
-    gone = _keys(drop_ptr, drop_item, num_items).sort().values
+    gone = _keys(setting.drop_ptr, setting.drop_item, num_items).sort().values
 
     def below(of: Tensor, in_copy: Tensor) -> Tensor:
         """The label one layer below of nodes in copies."""
@@ -91,15 +105,15 @@ def label_layer(
     state = state.int()
     return (
         state[:num_nodes].clone(), state[num_nodes:].clone(), own[chosen], degree[chosen].int(), edge_ptr,
-        sender[position], edge[position].int(),
+        sender[position], in_edge[edge[position]],
     )  # fmt: skip
 
 
 def weigh(
-    base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, copy_weight: Tensor, graph_of_copy: Tensor,
-    graph_of_node: Tensor, share_ptr: Tensor, share_copy: Tensor, share_weight: Tensor, states: int,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, weights: Weights, states: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """How much every state counts, and every pair and node; see ``compiled.weigh``."""
+    copy_weight, graph_of_copy, graph_of_node, share_ptr, share_copy, share_weight = weights
     copy, there = _copies(ptr), label >= 0
     graphs = int(torch.cat([graph_of_copy, graph_of_node]).max()) + 1 if graph_of_node.numel() else 0
     total = copy_weight.new_zeros(graphs).index_add(0, graph_of_copy, copy_weight) if graphs else copy_weight[:0]

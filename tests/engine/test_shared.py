@@ -131,7 +131,7 @@ def test_a_colliding_hash_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(planning, "combine", lambda one, other: np.uint64(combine(one, other)) & mask)
 
     monkeypatch.setattr(planning, "_name_states", planning._name_states.py_func)
-    monkeypatch.setattr(compiled, "label_layer", on_tensors(planning.label_layer.__wrapped__.py_func))  # type: ignore[attr-defined]
+    monkeypatch.setattr(compiled, "refine", on_tensors(planning.refine.__wrapped__.py_func))  # type: ignore[attr-defined]
     model = DropGNN(GIN(3, 4, 2), Bernoulli(0.3, r=5)).double()
     with np.errstate(over="ignore"):  # words wrap around
         hash_to(64)

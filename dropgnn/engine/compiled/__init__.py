@@ -4,6 +4,7 @@ Those of planning are named here; ``vectorised.py`` has the same functions for o
 """
 
 from dropgnn.engine.compiled.parts import cut_pairs, cut_states
-from dropgnn.engine.compiled.planning import colour_rows, group, label_layer, spread_effect, weigh
+from dropgnn.engine.compiled.planning import colour_rows, group, refine, weigh
+from dropgnn.engine.compiled.tensors import native
 
-__all__ = ["colour_rows", "cut_pairs", "cut_states", "group", "label_layer", "spread_effect", "weigh"]
+__all__ = ["colour_rows", "cut_pairs", "cut_states", "group", "native", "refine", "weigh"]

@@ -51,11 +51,39 @@ def group(values, number):
 
 @on_tensors
 @njit(cache=True, nogil=True)
-def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, sizes, num_nodes):
+def refine(base, ptr, node, label, setting, cuts, removes, own_only):
+    """One round of colour refinement, for the undropped graphs and for the listed pairs.
+
+    Args:
+        base: Label of every node in the undropped graph, one layer below.
+        ptr, node, label: The listed pairs one layer below, and their labels.
+        setting: What is the same in every round, with arrays.
+        cuts: Whether dropped items cut edges. removes: whether dropped nodes are absent.
+        own_only: Only count the edges (the degree) instead of listening to them: for the layer before the first.
+
+    Returns:
+        Labels of the nodes in the undropped graph, the pairs and their labels; for every state its own label below, its degree
+        and where its edges begin; for every edge of a state the label below of its sender, and the edge; and what
+        :func:`weigh` says.
+    """
+    next_ptr, next_node = _spread_effect(ptr, node, setting, base.size, own_only)
+    pairs = (base, ptr, node, label)
+    next_base, next_label, met, new_ptr, degree, edges = _name_states(
+        pairs, next_ptr, next_node, setting, cuts, removes, own_only
+    )
+    own, edge_ptr, sender, edge = _list_edges(pairs, met, new_ptr, setting, cuts, 0 if own_only else edges)
+    counted = _weigh(next_base, next_ptr, next_node, next_label, setting.weights, own.size)
+    return next_base, next_ptr, next_node, next_label, own, degree, edge_ptr, sender, edge, *counted
+
+
+@njit(cache=True, nogil=True)
+def _spread_effect(ptr, node, setting, num_nodes, own_only):
     """The pairs that notice something one layer later: those that did, whoever hears them, and the extra ones.
 
-    In every copy the old pairs come first and in their old order; ``sizes`` says how many nodes it has.
+    In every copy the old pairs come first and in their old order.
     """
+    extra_ptr, extra_node, sizes = setting.extra_ptr, setting.extra_node, setting.size
+    out_ptr, out_node = setting.edges.out_ptr, setting.edges.out_node
     copies, most = ptr.size - 1, 0
     for copy in range(copies):  # in no copy more than there are nodes, or than hear of it
         hear = extra_ptr[copy + 1] - extra_ptr[copy]
@@ -70,7 +98,7 @@ def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, sizes, nu
             next_node[count] = node[pair]
             count += 1
         if ptr[copy + 1] - ptr[copy] < sizes[copy]:  # or everyone has noticed already
-            for pair in range(ptr[copy], ptr[copy + 1]):
+            for pair in range(ptr[copy], ptr[copy] if own_only else ptr[copy + 1]):
                 for edge in range(out_ptr[node[pair]], out_ptr[node[pair] + 1]):
                     if seen[out_node[edge]] != copy:
                         seen[out_node[edge]] = copy
@@ -85,43 +113,12 @@ def spread_effect(ptr, node, extra_ptr, extra_node, out_ptr, out_node, sizes, nu
     return next_ptr, next_node[:count].copy()
 
 
-@on_tensors
 @njit(cache=True, nogil=True)
-def label_layer(
-    base, ptr, node, label, next_ptr, next_node, drop_ptr, drop_item, in_ptr, in_node, in_colour, in_item,
-    cuts, removes, own_only, num_items,
-):  # fmt: skip
-    """Colour refinement by one layer, for the undropped graphs and for the listed pairs.
-
-    Args:
-        base: Label of every node in the undropped graph, one layer below.
-        ptr, node, label: The listed pairs one layer below, and their labels.
-        next_ptr, next_node: The pairs to label.
-        drop_ptr, drop_item: The dropped items of every copy.
-        in_ptr, in_node, in_colour, in_item: The edges heard by every node: sender, colour (odd for loops; empty where
-            all are 0), and the item whose loss cuts the edge.
-        cuts: Whether dropped items cut edges. removes: whether dropped nodes are absent.
-        own_only: Only count the edges (the degree) instead of listening to them: for the layer before the first.
-        num_items: How many items there are.
-
-    Returns:
-        Labels of the nodes in the undropped graph and of the pairs; for every state its own label below, its degree and
-        where its edges begin; and for every edge of a state the label below of its sender and its position among the
-        edges heard.
-    """
-    pairs, drops, heard = (base, ptr, node, label), (drop_ptr, drop_item, num_items), (in_ptr, in_node, in_item)
-    next_base, next_label, met, new_ptr, degree, edges = _name_states(
-        pairs, next_ptr, next_node, drops, heard, in_colour, cuts, removes, own_only
-    )
-    own, edge_ptr, sender, position = _list_edges(pairs, met, new_ptr, drops, heard, cuts, 0 if own_only else edges)
-    return next_base, next_label, own, degree, edge_ptr, sender, position
-
-
-@njit(cache=True, nogil=True)
-def _name_states(pairs, next_ptr, next_node, drops, heard, in_colour, cuts, removes, own_only):
+def _name_states(pairs, next_ptr, next_node, setting, cuts, removes, own_only):
     """Labels by the words of what is heard. The states met for the first time in copy c are ``new_ptr[c + 1] :
     new_ptr[c + 2]``, copy -1 being the undropped graph; ``met`` says at which node each was."""
-    (base, ptr, node, label), (drop_ptr, drop_item, num_items), (in_ptr, in_node, in_item) = pairs, drops, heard
+    (base, ptr, node, label), drop_ptr, drop_item = pairs, setting.drop_ptr, setting.drop_item
+    in_ptr, in_node, in_colour, in_item = setting.edges[:4]
     num_nodes, count, edges = base.size, 0, 0
     most = num_nodes + next_node.size
     table, keys = table_for(most), np.empty(most, np.uint64)
@@ -134,7 +131,7 @@ def _name_states(pairs, next_ptr, next_node, drops, heard, in_colour, cuts, remo
         edge_word[edge] = mix(in_colour[edge])
     word = usual.copy()  # of the labels in the copy at hand
     coloured = in_colour.size > 0
-    gone = np.full(num_items, -2, np.int32)
+    gone = np.full(setting.num_items, -2, np.int32)
     for copy in range(-1, ptr.size - 1):
         first, last = 0, num_nodes
         if copy >= 0:
@@ -178,13 +175,17 @@ def _name_states(pairs, next_ptr, next_node, drops, heard, in_colour, cuts, remo
 
 
 @njit(cache=True, nogil=True)
-def _list_edges(pairs, met, new_ptr, drops, heard, cuts, most):
-    """For every state its own label below, where its edges begin, and for every edge the label below of its sender and its
-    position; none where at ``most`` 0 are asked for."""
-    (base, ptr, node, label), (drop_ptr, drop_item, num_items), (in_ptr, in_node, in_item) = pairs, drops, heard
+def _list_edges(pairs, met, new_ptr, setting, cuts, most):
+    """For every state its own label below, where its edges begin, and for every edge the label below of its sender, and the edge;
+    none where at ``most`` 0 are asked for."""
+    (base, ptr, node, label), drop_ptr, drop_item = pairs, setting.drop_ptr, setting.drop_item
+    in_ptr, in_node, _, in_item, in_edge = setting.edges[:5]
     own, edge_ptr, edges = np.empty(met.size, np.int32), np.zeros(met.size + 1, np.int32), 0
     sender, at = np.empty(most, np.int32), np.empty(most, np.int32)
-    now, gone = base.copy(), np.full(num_items, -2, np.int32)  # the labels in the copy at hand, and what it drops
+    now, gone = (
+        base.copy(),
+        np.full(setting.num_items, -2, np.int32),
+    )  # the labels in the copy at hand, and what it drops
     for copy in range(-1, ptr.size - 1):
         if new_ptr[copy + 1] == new_ptr[copy + 2]:
             continue
@@ -199,7 +200,7 @@ def _list_edges(pairs, met, new_ptr, drops, heard, cuts, most):
             if most > 0:
                 for edge in range(in_ptr[here], in_ptr[here + 1]):
                     if not (cuts and gone[in_item[edge]] == copy):
-                        sender[edges], at[edges] = now[in_node[edge]], edge
+                        sender[edges], at[edges] = now[in_node[edge]], in_edge[edge]
                         edges += 1
             edge_ptr[state + 1] = edges
         if copy >= 0:
@@ -208,13 +209,11 @@ def _list_edges(pairs, met, new_ptr, drops, heard, cuts, most):
     return own, edge_ptr, sender[:edges], at[:edges]
 
 
-@on_tensors
 @njit(cache=True, nogil=True)
-def weigh(
-    base, ptr, node, label, copy_weight, graph_of_copy, graph_of_node, share_ptr, share_copy, share_weight, states
-):
+def _weigh(base, ptr, node, label, weights, states):
     """How much every state counts: the weight of its pairs, and how many there are. And for every node how much the
     copies count that do not list it; with shares (``share_ptr`` not empty), also how much each pair counts."""
+    copy_weight, graph_of_copy, graph_of_node, share_ptr, share_copy, share_weight = weights
     graphs, local = np.int64(graph_of_node[-1]) + 1 if graph_of_node.size else 0, share_ptr.size > 0
     weight_of_graph, copies_of_graph = np.zeros(graphs, np.float64), np.zeros((graphs, 2), np.int64)
     for copy in range(graph_of_copy.size):
@@ -254,6 +253,9 @@ def weigh(
         for here in range(base.size):
             rest[here] = rest[here] if left[here] > 0 else 0.0
     return weight, count, share, rest
+
+
+weigh = on_tensors(_weigh)
 
 
 @njit(cache=True, nogil=True)

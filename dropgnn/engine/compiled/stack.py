@@ -1,8 +1,9 @@
-r"""The layers of GIN, forward and backward: :math:`\mathrm{ReLU}\,\mathrm{BN}\,(W_2\,\mathrm{ReLU}\,\mathrm{BN}(W_1 h))`, where h is heard.
+r"""The layers of GIN, forward and backward.
 
-Norms want to know all rows before they change one. Between them a block of rows stays in the cache while everything is done to it:
-the norm, the linear map behind it, and what the next norm wants to know. Biases in front of norms are not here: a norm takes them
-away again.
+A layer is :math:`\mathrm{ReLU}\,\mathrm{BN}\,(W_2\,\mathrm{ReLU}\,\mathrm{BN}(W_1 h))`, where h is what a state hears.
+Norms want to know all rows before they change one. Between them a block of rows stays in the cache while everything is done to
+it: the norm, the linear map behind it, and what the next norm wants to know. Biases in front of norms are not here: a norm
+takes them away again.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ def _rows_of_block(weight):
 
 @njit(cache=True, nogil=True)
 def hear_mapped(x, weight, own, edge_ptr, sender, factor, mean, counts):
-    r"""``W h`` for every state, with moments and shares. The map goes first, :math:`W(x_s + \sum_t x_t) = W x_s + \sum_t W x_t`: there
-    are fewer states below than here."""
+    r"""``W h`` for every state, with moments and shares.
+
+    The map goes first, :math:`W(x_s + \sum_t x_t) = W x_s + \sum_t W x_t`: there are fewer states below than here.
+    """
     mapped, step = np.empty((x.shape[0], weight.shape[0]), x.dtype), _rows_of_block(weight)
     for first in range(0, x.shape[0], step):
         np.dot(x[first : first + step], weight.T, mapped[first : first + step])
@@ -87,7 +90,8 @@ def finish(first, moments, share, eps, bias, gain, shift, weight, next_eps, next
     """From the rows before the first norm to the layer's: norm, ReLU, linear map, norm, ReLU.
 
     Returns:
-        The rows, and those before the second norm; centre and scale of both norms; and what both norms have seen, biases included.
+        The rows, and those before the second norm; centre and scale of both norms; and the moments that both have seen, with
+        biases.
     """
     centre, scale = centre_and_scale(first, moments, eps)
     second, step = np.empty((first.shape[0], weight.shape[0]), first.dtype), _rows_of_block(weight)

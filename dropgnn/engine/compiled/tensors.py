@@ -21,6 +21,13 @@ def on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def native(value: Any) -> Any:
+    """Named tuples with arrays for their tensors: loops take these as one argument."""
+    if isinstance(value, tuple):
+        return value._make(map(native, value))  # type: ignore[attr-defined]
+    return value.numpy() if isinstance(value, Tensor) else value
+
+
 def compiles(x: Tensor) -> bool:
     """Whether compiled loops can take these rows: on the CPU, in single or double precision, and to stay so."""
     return x.is_cpu and x.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
