@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import torch
 from torch_geometric.data import Data
 
+from dropgnn.engine.shared import plan_allowed
 from dropgnn.graph import Graph
 from dropgnn.nn.model import DropGNN
 from dropgnn.training.loop import inputs
@@ -42,7 +43,8 @@ def ahead(
         x, edge_index, edge_attr, of_node, number = inputs(batch)
         graph = Graph.of(x, edge_index, edge_attr, of_node, number)
         runs = sampler(graph, items=model.mode.items, generator=model.generator if generator is None else generator)
-        return batch, {"plan": model.plan_runs(graph, runs)} if plans else {"runs": runs}
+        # Whether it may be shared is asked again when the plan is used: here it would only keep the interpreter busy.
+        return batch, {"plan": plan_allowed(model.encoder, model.mode, graph, runs)} if plans else {"runs": runs}
 
     yield from one_ahead(work, batches)
 
