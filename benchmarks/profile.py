@@ -1,10 +1,10 @@
 """Where a training step of the ``shared`` engine spends its time: ``python -m benchmarks.profile MUTAG``.
 
-Prints milliseconds per step of every stage; then, of the same step, the work proper: the compiled loops of planning and of the
-layers, and the matrix products of the layers, timed by themselves on rows of the same number. What is left is the calls between
-them. And two estimates. If every row cost the same in both engines and nothing else cost anything, ``shared`` would be faster
-than ``batched`` by the first factor. But a step also has costs that do not depend on its rows, about those of a plain GNN: with
-these, and planning for free, the second factor is left.
+Prints milliseconds per step of every stage; then, of the same step, the work proper: the compiled loops of planning, of the
+layers and of pooling, which hold all matrix products. What is left is the calls between them. And two estimates. If every row
+cost the same in both engines and nothing else cost anything, ``shared`` would be faster than ``batched`` by the first factor.
+But a step also has costs that do not depend on its rows, about those of a plain GNN: with these, and planning for free, the
+second factor is left.
 
 With ``--threads 2`` random runs are planned on the second thread while torch has the first, as in the benchmark: the step then
 waits only for what of the plan is not there yet.
@@ -17,7 +17,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
-from statistics import median
 from typing import Any
 from unittest.mock import patch
 
@@ -27,9 +26,8 @@ from rich.console import Console
 from benchmarks.run import data_folder, measure
 from benchmarks.trainer import Trainer
 from benchmarks.workloads import workloads
-from dropgnn.engine import compiled
-from dropgnn.engine.compiled import norm as compiled_norm
-from dropgnn.engine.compiled import products as compiled_products
+from dropgnn.engine import compiled, fused
+from dropgnn.engine.compiled import products
 from dropgnn.nn import GIN, DropGNN
 from dropgnn.training.loop import inputs
 
@@ -71,15 +69,19 @@ def profile(trainer: Trainer, *, repeats: int) -> tuple[dict[str, float], float]
 class Loops:
     """Seconds in compiled loops, by what they are for, while it is entered."""
 
-    PLACES = ((compiled, "planning"), (compiled_products, "layers and pooling"), (compiled_norm, "layers and pooling"))
+    PLACES = (
+        (compiled, "planning", compiled.__all__),
+        (fused, "layers", ("hear_mapped", "hear_mapped_back", "finish", "finish_back")),
+        (products, "pooling", ("count_states", "pool", "pool_back", "average_copies", "average_copies_back")),
+    )
 
     def __enter__(self) -> dict[str, float]:
         self.spent: dict[str, float] = defaultdict(float)
         self.patches = ExitStack()
-        for module, purpose in self.PLACES:
-            for name, function in vars(module).items():
-                if callable(function) and not name.startswith("_") and name not in ("njit", "mix"):
-                    self.patches.enter_context(patch.object(module, name, self._timed(function, purpose)))
+        for module, purpose, names in self.PLACES:
+            for name in names:
+                timed = self._timed(getattr(module, name), purpose)
+                self.patches.enter_context(patch.object(module, name, timed))
         return self.spent
 
     def __exit__(self, *_: object) -> None:
@@ -94,26 +96,6 @@ class Loops:
                 self.spent[purpose] += time.perf_counter() - started
 
         return call
-
-
-def matrix_products(trainer: Trainer, encoder: GIN, *, repeats: int) -> float:
-    """Seconds per step for the linear maps of the layers alone, forward and backward, on as many rows."""
-    total = 0.0
-    for number in range(len(trainer.batches)):
-        for conv, rows in zip(encoder.convs, trainer.plan(number).states[1:], strict=True):
-            for linear in (child for child in conv.modules() if isinstance(child, torch.nn.Linear)):
-                total += median(_products(linear, rows) for _ in range(repeats))
-    return total / len(trainer.batches)
-
-
-@torch.no_grad()
-def _products(linear: torch.nn.Linear, rows: int) -> float:
-    x, out = torch.ones(rows, linear.in_features), torch.ones(rows, linear.out_features)
-    started = time.perf_counter()
-    torch.addmm(linear.bias, x, linear.weight.t())
-    torch.mm(out, linear.weight)
-    torch.mm(out.t(), x)
-    return time.perf_counter() - started
 
 
 def main() -> None:
@@ -134,7 +116,6 @@ def main() -> None:
             profile(trainer, repeats=5)
         steps = 6 * len(trainer.batches)  # the first round counts, too
         work = {f"loops of {purpose}": seconds / steps for purpose, seconds in loops.items()}
-        work["matrix products"] = matrix_products(trainer, trainer.model.encoder, repeats=5)
         _print(console, "the work proper", work)
     measured = measure(workload, repeats=5, threads=options.threads)
     step = measured["milliseconds"]

@@ -61,7 +61,7 @@ class _Modules(NamedTuple):
         widths = (first.in_features, first.out_features, first.out_features, second.out_features)
         expected = (width, norm.num_features, second.in_features, next_norm.num_features)
         plain = all(parameter.dtype == x.dtype and parameter.is_contiguous() for parameter in self.parameters())
-        return plain and widths == expected
+        return plain and widths == expected and max(first.weight.numel(), second.weight.numel()) <= stack.LARGEST
 
 
 class _Layer(NamedTuple):
@@ -126,7 +126,7 @@ class _Layer(NamedTuple):
             to_x, to_weight = hear_mapped_back(to_first, x, weight, *self.plain, arriving)
             to_features = None
         else:
-            heard = hear_features(x, features, *self.featured)  # again, which is cheaper than keeping it
+            heard = hear_features(x, features, *self.featured)  # again: it was not kept
             to_heard, to_weight = map_back(to_first, heard, weight, torch.zeros_like(heard))
             to_x, to_features = hear_features_back(to_heard, x, features, *self.featured)
             to_x = to_x.add_(arriving) if arriving.size(0) else to_x

@@ -23,12 +23,15 @@ from dropgnn.engine.compiled.norm import (
 )
 
 MULTIPLICATIONS = 2**18
-"""In the product of one block: few enough for BLAS to take its way for small matrices, and to stay on one thread."""
+"""In the product of one block: few enough for BLAS to stay on one thread, and to take its way for small matrices."""
+
+LARGEST = MULTIPLICATIONS // 16
+"""Weights of a linear map: of a larger one blocks would have too few rows, and torch's products are better."""
 
 
 @njit(cache=True, nogil=True)
 def _rows_of_block(weight):
-    return max(16, MULTIPLICATIONS // max(weight.size, 1))
+    return MULTIPLICATIONS // max(weight.size, 1)
 
 
 @njit(cache=True, nogil=True)
