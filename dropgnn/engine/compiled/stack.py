@@ -35,14 +35,20 @@ def _rows_of_block(weight):
 
 
 @njit(cache=True, nogil=True)
+def _turned(weight):
+    """Transposed in memory: small products are a quarter faster than with the order turned on the way."""
+    return np.ascontiguousarray(weight.T)
+
+
+@njit(cache=True, nogil=True)
 def hear_mapped(x, weight, own, edge_ptr, sender, factor, mean, counts):
     r"""``W h`` for every state, with moments and shares.
 
     The map goes first, :math:`W(x_s + \sum_t x_t) = W x_s + \sum_t W x_t`: there are fewer states below than here.
     """
-    mapped, step = np.empty((x.shape[0], weight.shape[0]), x.dtype), _rows_of_block(weight)
+    mapped, step, turned = np.empty((x.shape[0], weight.shape[0]), x.dtype), _rows_of_block(weight), _turned(weight)
     for first in range(0, x.shape[0], step):
-        np.dot(x[first : first + step], weight.T, mapped[first : first + step])
+        np.dot(x[first : first + step], turned, mapped[first : first + step])
     heard = np.empty((own.size, weight.shape[0]), x.dtype)
     share, moments, seen = shares(x, counts), np.zeros((2, weight.shape[0])), 0.0
     for first in range(0, own.size, step):
@@ -63,11 +69,11 @@ def hear_mapped_back(gradient, x, weight, own, edge_ptr, sender, factor, mean, a
 @njit(cache=True, nogil=True)
 def map_rows(x, weight, counts):
     """``W x`` for every row, with moments and shares."""
-    out, step = np.empty((x.shape[0], weight.shape[0]), x.dtype), _rows_of_block(weight)
+    out, step, turned = np.empty((x.shape[0], weight.shape[0]), x.dtype), _rows_of_block(weight), _turned(weight)
     share, moments, seen = shares(x, counts), np.zeros((2, weight.shape[0])), 0.0
     for first in range(0, x.shape[0], step):
         block = slice(first, first + step)
-        np.dot(x[block], weight.T, out[block])
+        np.dot(x[block], turned, out[block])
         seen = measure(out[block], share[block], seen, moments)
     return out, moments, share
 
@@ -97,13 +103,17 @@ def finish(first, moments, share, eps, bias, gain, shift, weight, next_eps, next
         biases.
     """
     centre, scale = centre_and_scale(first, moments, eps)
-    second, step = np.empty((first.shape[0], weight.shape[0]), first.dtype), _rows_of_block(weight)
+    second, step, turned = (
+        np.empty((first.shape[0], weight.shape[0]), first.dtype),
+        _rows_of_block(weight),
+        _turned(weight),
+    )
     hidden, next_moments, seen = np.empty((step, first.shape[1]), first.dtype), np.zeros((2, weight.shape[0])), 0.0
     for start in range(0, first.shape[0], step):
         block = slice(start, min(start + step, first.shape[0]))
         some = hidden[: block.stop - start]
         normalise(first[block], some, centre, scale * gain, shift, True)
-        np.dot(some, weight.T, second[block])
+        np.dot(some, turned, second[block])
         seen = measure(second[block], share[block], seen, next_moments)
     next_centre, next_scale = centre_and_scale(second, next_moments, next_eps)
     out = np.empty_like(second)
