@@ -12,6 +12,7 @@ help:
 	@echo "make check   tests, format, lint and types"
 	@echo "make bench   measure plain, batched and shared training steps; set DROPGNN_DATA for real data"
 	@echo "make pictures   draw the pictures of README and docs again"
+	@echo "make forget     delete compiled loops, after changing one that others call"
 
 .venv/ready: constraints.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -39,7 +40,10 @@ pictures: .venv/ready
 bench: .venv/ready
 	$(BIN)/python -m benchmarks.run
 
-clean:
+forget:
+	find dropgnn -name '*.nbi' -delete -o -name '*.nbc' -delete
+
+clean: forget
 	rm -rf .venv build *.egg-info
 
-.PHONY: help demo test heavy check pictures bench clean
+.PHONY: help demo test heavy check pictures bench forget clean
