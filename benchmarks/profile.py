@@ -70,8 +70,12 @@ class Loops:
     """Seconds in compiled loops, by what they are for, while it is entered."""
 
     PLACES = (
-        (compiled, "planning", compiled.__all__),
-        (fused, "layers", ("hear_mapped", "hear_mapped_back", "finish", "finish_back")),
+        (compiled, "planning", ("colour_rows", "group", "refine", "weigh", "cut_pairs", "cut_states")),
+        (
+            fused,
+            "layers",
+            ("hear", "hear_mapped", "hear_mapped_back", "map_heard", "map_back", "finish", "finish_back"),
+        ),
         (products, "pooling", ("count_states", "pool", "pool_back", "average_copies", "average_copies_back")),
     )
 

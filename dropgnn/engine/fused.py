@@ -7,7 +7,7 @@ A stack of the layers
     h_s = (1 + \varepsilon)\, x_s + \sum_{t \in N(s)} x_t
 
 needs neither. With features on the edges, GINE, h has :math:`\mathrm{ReLU}(x_t + W e_{ts})` in place of :math:`x_t`. It is what
-``shared.py`` would compute module by module, up to rounding: without features :math:`W_1` goes in front of the sum.
+``shared.py`` would compute module by module, up to rounding: without features :math:`W_1` mostly goes in front of the sum.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch_geometric.nn import GINConv, GINEConv
 
-from dropgnn.engine.compiled import edge_features, stack
+from dropgnn.engine.compiled import blocks, edge_features, products, stack
 from dropgnn.engine.compiled.tensors import compiles, on_tensors
 from dropgnn.engine.edge_features import can_hear_features, kinds_of, map_features
 from dropgnn.engine.layers import Layer
@@ -36,11 +36,14 @@ PARAMETERS, TAPE = 8, 8
 """What a layer has: weight and bias of a linear map, gain and shift of the norm behind it, twice; and what it leaves for the
 backward pass: rows before the first norm, before the second and behind it, shares, centre and scale of both norms."""
 
-hear_mapped, hear_mapped_back, map_rows, map_back, finish, finish_back = map(
-    on_tensors,
-    (stack.hear_mapped, stack.hear_mapped_back, stack.map_rows, stack.map_back, stack.finish, stack.finish_back),
-)
-hear_features, hear_features_back = on_tensors(edge_features.hear), on_tensors(edge_features.hear_back)
+NARROW = 4
+"""Rows that become wider by more than this factor are heard before they are mapped."""
+
+hear_mapped, hear_mapped_back = on_tensors(stack.hear_mapped), on_tensors(stack.hear_mapped_back)
+map_heard, map_back = on_tensors(stack.map_heard), on_tensors(blocks.map_back)
+finish, finish_back = on_tensors(stack.finish), on_tensors(stack.finish_back)
+hear, hear_back = on_tensors(products.hear), on_tensors(products.hear_back)
+hear_edges, hear_edges_back = on_tensors(edge_features.hear), on_tensors(edge_features.hear_back)
 
 
 class _Modules(NamedTuple):
@@ -56,12 +59,13 @@ class _Modules(NamedTuple):
         return chain.from_iterable((module.weight, module.bias) for module in self)
 
     def fit(self, x: Tensor, width: int) -> bool:
-        """Whether rows of that width, and of the dtype of x, can go through; if not, the modules say what is wrong."""
+        """Whether rows of that width, and of the dtype of x, can go through, and linear maps are small; if something is wrong,
+        the modules say what."""
         first, norm, second, next_norm = self
         widths = (first.in_features, first.out_features, first.out_features, second.out_features)
         expected = (width, norm.num_features, second.in_features, next_norm.num_features)
         plain = all(parameter.dtype == x.dtype and parameter.is_contiguous() for parameter in self.parameters())
-        return plain and widths == expected and max(first.weight.numel(), second.weight.numel()) <= stack.LARGEST
+        return plain and widths == expected and max(first.weight.numel(), second.weight.numel()) <= blocks.LARGEST
 
 
 class _Layer(NamedTuple):
@@ -92,22 +96,39 @@ class _Layer(NamedTuple):
         )  # fmt: skip
 
     @property
-    def plain(self) -> tuple[Any, ...]:
+    def along(self) -> tuple[Any, ...]:
+        """How rows are heard, without what edges say."""
         return self.own, self.edge_ptr, self.sender, self.factor, self.mean
 
-    @property
-    def featured(self) -> tuple[Any, ...]:
-        return self.own, self.edge_ptr, self.sender, self.edge, self.kind, self.factor, self.mean
+    def maps_first(self, x: Tensor) -> bool:
+        """Whether the linear map may go in front of the sum, and is not much wider than what is summed."""
+        return self.kind is None and NARROW * x.size(1) >= self.modules.first.out_features
+
+    def hear(self, x: Tensor, features: Tensor | None) -> Tensor:
+        if features is None:
+            return hear(x, self.own.numel(), *self.along)
+        return hear_edges(x, features, *self.along[:3], self.edge, self.kind, *self.along[3:])
+
+    def hear_back(
+        self, gradient: Tensor, x: Tensor, features: Tensor | None, arriving: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        """Gradients of the rows below, added to what is ``arriving`` there anyway, and of the features."""
+        if features is None:
+            to_x, to_features = hear_back(gradient, x.size(0), *self.along), None
+        else:
+            along = (*self.along[:3], self.edge, self.kind, *self.along[3:])
+            to_x, to_features = hear_edges_back(gradient, x, features, *along)
+        return to_x.add_(arriving) if arriving.size(0) else to_x, to_features
 
     def forward(
         self, x: Tensor, features: Tensor | None, parameters: Sequence[Tensor]
     ) -> tuple[tuple[Tensor, ...], list[Tensor]]:
         """The tape, and mean and variance that each norm has seen."""
         weight, bias, gain, shift, next_weight, next_bias, next_gain, next_shift = parameters
-        if features is None:
-            first, moments, share = hear_mapped(x, weight, *self.plain, self.counts)
+        if self.maps_first(x):
+            first, moments, share = hear_mapped(x, weight, *self.along, self.counts)
         else:
-            first, moments, share = map_rows(hear_features(x, features, *self.featured), weight, self.counts)
+            first, moments, share = map_heard(self.hear(x, features), weight, self.counts)
         _, norm, _, next_norm = self.modules
         settings = (norm.eps, bias, gain, shift, next_weight, next_norm.eps, next_bias, next_gain, next_shift)
         out, second, *scales, seen, next_seen = finish(first, moments, share, *settings)
@@ -122,14 +143,13 @@ class _Layer(NamedTuple):
         first, second, out, *rest = tape
         settings = (gain, shift, next_weight, next_gain)
         to_first, to_gain, to_shift, *to_next = finish_back(gradient, out, second, first, *rest, *settings)
-        if features is None:
-            to_x, to_weight = hear_mapped_back(to_first, x, weight, *self.plain, arriving)
-            to_features = None
+        to_features = None
+        if self.maps_first(x):
+            to_x, to_weight = hear_mapped_back(to_first, x, weight, *self.along, arriving)
         else:
-            heard = hear_features(x, features, *self.featured)  # again: it was not kept
+            heard = self.hear(x, features)  # again: it was not kept
             to_heard, to_weight = map_back(to_first, heard, weight, torch.zeros_like(heard))
-            to_x, to_features = hear_features_back(to_heard, x, features, *self.featured)
-            to_x = to_x.add_(arriving) if arriving.size(0) else to_x
+            to_x, to_features = self.hear_back(to_heard, x, features, arriving)
         to_next_weight, to_next_gain, to_next_shift = to_next
         # The norm takes a bias in front of it away again, so that its gradient is zero, not merely small.
         half = (to_weight, torch.zeros_like(bias), to_gain, to_shift)
@@ -141,7 +161,8 @@ class _Layer(NamedTuple):
 
 
 def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph) -> list[Tensor] | None:
-    """Rows before the first layer and after each, or ``None`` where a layer is not of this form."""
+    """Rows before the first layer and after each, or ``None`` where a layer is not of this form, or so wide that torch's products
+    are better."""
     if not compiles(x) or any(level.silent for level in plan.levels):
         return None
     if any(level.rows < 2 for level in plan.levels):  # the norm says what is wrong with that

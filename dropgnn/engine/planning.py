@@ -66,9 +66,8 @@ class _Refine:
         level = self._level(below, own_only=False)
         if not self.silences:
             return level
-        dropped = level.pairs.of_dropped(
-            self.setting.drop_ptr
-        )  # computed like any other row, since batch norm counts it
+        # Dropped nodes were computed like any others, since batch norm counts them.
+        dropped = level.pairs.of_dropped(self.setting.drop_ptr)
         zeros = level.own.new_tensor(level.num_states)
         return replace(level, pairs=level.pairs.labelled(dropped, zeros), silenced=level.pairs.label[dropped])
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from dropgnn.engine.compiled import colour_rows
+from dropgnn.engine.compiled import blocks, colour_rows
 from dropgnn.engine.compiled import products as compiled
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.plan import Level, Pairs
@@ -89,18 +89,29 @@ def pool(
     runs: Runs,
     graph_of_node: Tensor,
 ) -> tuple[Tensor, ...]:
-    """For every head, slice and chosen copy the sum of its nodes' rows, projected by ``[out, F_l]`` first: ``[L, D, out]``."""
-    if all(map(compiles, (*xs, *chain.from_iterable(heads)))):
-        return _Pool.apply(pairs, chosen, runs, graph_of_node, *xs, *chain.from_iterable(heads))
+    """For every head, slice and chosen copy the sum of its nodes' rows, projected by ``[out, F_l]`` first: ``[L, D, out]``. Heads
+    that project nothing have the slices side by side: ``[1, D, F]``."""
+    where = (pairs, chosen, runs, graph_of_node)
+    linear = [head for head in heads if head]
+    projected = iter(_pool_projected(xs, linear, where) if linear else ())
+    whole = torch.cat(_pool_rows(xs, where), dim=1).unsqueeze(0) if len(linear) < len(heads) else None
+    return tuple(next(projected) if head or whole is None else whole for head in heads)
+
+
+def _pool_projected(xs: Sequence[Tensor], heads: Sequence[Sequence[Tensor]], where: Any) -> tuple[Tensor, ...]:
+    tensors = (*xs, *chain.from_iterable(heads))
+    if all(map(compiles, tensors)) and len({tensor.dtype for tensor in tensors}) == 1:
+        return _PoolProjected.apply(*where, *tensors)
     return tuple(
-        torch.stack(
-            [
-                _pool_slice(x @ weight.t(), level, runs, graph_of_node)[chosen]
-                for x, weight, level in zip(xs, weights, pairs, strict=True)
-            ]
-        )
-        for weights in heads
+        torch.stack(_pool_rows([x @ weight.t() for x, weight in zip(xs, head, strict=True)], where)) for head in heads
     )
+
+
+def _pool_rows(xs: Sequence[Tensor], where: Any) -> tuple[Tensor, ...]:
+    if all(map(compiles, xs)):
+        return _PoolRows.apply(*where, *xs)
+    pairs, chosen, runs, graph_of_node = where
+    return tuple(_pool_slice(x, level, runs, graph_of_node)[chosen] for x, level in zip(xs, pairs, strict=True))
 
 
 def _pool_slice(y: Tensor, pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Tensor:
@@ -190,41 +201,76 @@ class _Average(torch.autograd.Function):
         return None, None, *found
 
 
-class _Pool(torch.autograd.Function):
-    """All heads at once, slice by slice."""
+class _PoolRows(torch.autograd.Function):
+    """All slices in one function."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, pairs: Sequence[Pairs], chosen: Tensor, runs: Runs, graph_of_node: Tensor, *xs: Tensor
+    ) -> tuple[Tensor, ...]:
+        ctx.where, ctx.states = _where(pairs, chosen, runs, graph_of_node), [x.size(0) for x in xs]
+        out = [x.new_empty(chosen.numel(), x.size(1)) for x in xs]
+        for part, x, where in zip(out, xs, ctx.where, strict=True):
+            compiled.pool(part.numpy(), x.contiguous().numpy(), *where)
+        return tuple(out)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        found = (
+            compiled.pool_back(gradient.contiguous().numpy(), states, *where)
+            for gradient, states, where in zip(gradients, ctx.states, ctx.where, strict=True)
+        )
+        return None, None, None, None, *map(torch.from_numpy, found)
+
+
+class _PoolProjected(torch.autograd.Function):
+    """All slices and all heads, which are narrow, in one function."""
 
     @staticmethod
     def forward(
         ctx: Any, pairs: Sequence[Pairs], chosen: Tensor, runs: Runs, graph_of_node: Tensor, *tensors: Tensor
     ) -> tuple[Tensor, ...]:
-        slices = len(pairs)
-        copies = (runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs)
-        ctx.where = [(chosen.numpy(), *_arrays(level)[:4], *copies) for level in pairs]
-        widths = [weight.size(0) for weight in tensors[slices::slices]]
-        rows = [x.contiguous() for x in tensors[:slices]]
-        weights = [torch.cat(list(several)) for several in _by_slice(tensors[slices:], slices)]
-        ctx.save_for_backward(*rows, *weights)
-        ctx.widths, out = widths, torch.empty(slices, chosen.numel(), sum(widths), dtype=tensors[0].dtype)
-        for part, x, weight, where in zip(out.numpy(), rows, weights, ctx.where, strict=True):
-            compiled.pool(part, x.numpy(), weight.numpy(), *where)
-        return tuple(part.contiguous() for part in out.split(widths, dim=2))
+        slices, ctx.where = len(pairs), _where(pairs, chosen, runs, graph_of_node)
+        ctx.widths = [weight.size(0) for weight in tensors[slices::slices]]
+        xs = [x.contiguous() for x in tensors[:slices]]
+        weights = [torch.cat(list(tensors[slices + number :: slices])) for number in range(slices)]
+        ctx.save_for_backward(*xs, *weights)
+        out = torch.empty(slices, chosen.numel(), sum(ctx.widths), dtype=tensors[0].dtype)
+        for part, x, weight, where in zip(out.numpy(), xs, weights, ctx.where, strict=True):
+            compiled.pool(part, _project(x, weight).numpy(), *where)
+        return tuple(part.contiguous() for part in out.split(ctx.widths, dim=2))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        slices, arrays = len(ctx.where), [tensor.numpy() for tensor in ctx.saved_tensors]
-        found: list[tuple[Tensor | None, ...]] = []
+        slices, found = len(ctx.where), []
         for number, (gradient, where) in enumerate(zip(torch.cat(gradients, dim=2).numpy(), ctx.where, strict=True)):
-            wanted = ctx.needs_input_grad[4 + number]
-            both = compiled.pool_back(gradient, arrays[number], arrays[slices + number], *where, wanted)
-            to_x, to_weight = map(torch.from_numpy, both)
-            found.append((to_x if wanted else None, *to_weight.split(ctx.widths)))
+            x, weight = ctx.saved_tensors[number::slices]
+            projected = torch.from_numpy(compiled.pool_back(gradient, x.size(0), *where))
+            to_x, to_weight = _project_back(projected, x, weight, wanted=ctx.needs_input_grad[4 + number])
+            found.append((to_x, *to_weight.split(ctx.widths)))
         return None, None, None, None, *chain.from_iterable(zip(*found, strict=True))
 
 
-def _by_slice(tensors: Sequence[Tensor], slices: int) -> list[Sequence[Tensor]]:
-    """For every slice the weights of every head."""
-    return [tensors[number::slices] for number in range(slices)]
+def _where(pairs: Sequence[Pairs], chosen: Tensor, runs: Runs, graph_of_node: Tensor) -> list[tuple[Any, ...]]:
+    """For every slice who is where, as compiled loops take it."""
+    copies = (runs.graph.numpy(), graph_of_node.numpy(), runs.num_graphs)
+    return [(chosen.numpy(), *_arrays(level)[:4], *copies) for level in pairs]
+
+
+def _project(x: Tensor, weight: Tensor) -> Tensor:
+    small = weight.numel() <= blocks.LARGEST
+    return torch.from_numpy(blocks.map_rows(x.numpy(), weight.numpy())) if small else x @ weight.t()
+
+
+def _project_back(gradient: Tensor, x: Tensor, weight: Tensor, *, wanted: bool) -> tuple[Tensor | None, Tensor]:
+    """Gradients of the rows, where they are wanted, and of the weight."""
+    if weight.numel() > blocks.LARGEST:
+        return gradient @ weight if wanted else None, gradient.t() @ x
+    arriving = torch.zeros_like(x) if wanted else x[:0]
+    to_x, to_weight = blocks.map_back(*(tensor.numpy() for tensor in (gradient, x, weight, arriving)))
+    return torch.from_numpy(to_x) if wanted else None, torch.from_numpy(to_weight)
 
 
 class _AverageCopies(torch.autograd.Function):

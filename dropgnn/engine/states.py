@@ -41,11 +41,12 @@ class PoolsLast(Protocol):
         """The modules that ``finish`` runs."""
 
     def linear_parts(self, xs: Sequence[Tensor]) -> Sequence[Tensor] | None:
-        """A linear map ``[out, width]`` for each slice of the embedding, or ``None`` where it is not linear after all."""
+        """A linear map ``[out, width]`` for each slice of the embedding; none where it pools them as they are, side by side; or
+        ``None`` where it is not linear after all."""
 
     def finish(self, pooled: Tensor, sizes: Tensor) -> Tensor:
-        """Predictions from the sums of the projected slices over each graph, ``[L, G, out]``, and the graphs' numbers of
-        nodes."""
+        """Predictions from the sums of the projected slices over each graph, ``[L, G, out]``, or of the slices side by side,
+        ``[1, G, F]``, and the graphs' numbers of nodes."""
 
 
 @cache
@@ -138,8 +139,8 @@ class States(Embedded):
         return None if parts is None else _Linear(parts, pooling.finish, pooling.behind())
 
     def _pool(self, heads: Sequence[_Linear]) -> tuple[tuple[Tensor, ...], Copies]:
-        """What every head makes of every slice, summed over copies: ``[L, D, out]`` each; on the CPU, over those that are
-        alike once."""
+        """What every head makes of every slice, summed over copies, as ``finish`` takes it; on the CPU, over those that are alike
+        once."""
         pieces, runs, batch = self.layered.slices(), self.runs, self.plan.graph.batch
         assert pieces is not None
         kinds = distinct_copies if batch.device.type == "cpu" else every_copy

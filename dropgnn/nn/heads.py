@@ -81,22 +81,22 @@ class Pooled(torch.nn.Module):
         return self.head(self._reduce(x, batch, num_graphs))
 
     def linear_parts(self, xs: Sequence[Tensor]) -> list[Tensor] | None:
-        """This head up to its pooling as a linear map per slice of the embedding, for engines that pool last. In front of a head
-        that is not linear itself, it is the identity."""
+        """This head up to its pooling as a linear map per slice of the embedding, for engines that pool last; none where a head
+        that is not linear itself sees all slices side by side."""
         if self.pool not in ("sum", "mean") or type(self) is not Pooled or any(map(why_changed, inside(self))):
             return None
         widths = [x.size(1) for x in xs]
         if type(self.head) is LayerReadout:
             return [linear.weight for linear in self.head.linears] if self.head.channels == tuple(widths) else None  # type: ignore[misc]
-        whole = self.head.weight if type(self.head) is torch.nn.Linear else torch.eye(sum(widths)).to(xs[0])
-        return list(whole.split(widths, dim=1))
+        return list(self.head.weight.split(widths, dim=1)) if type(self.head) is torch.nn.Linear else []
 
     def behind(self) -> Sequence[torch.nn.Module]:
         """The modules that :meth:`finish` runs."""
         return [self.head]
 
     def finish(self, pooled: Tensor, sizes: Tensor) -> Tensor:
-        """Predictions from sums over graphs of what :meth:`linear_parts` projected, ``[L, G, out]``, and the graphs' sizes."""
+        """Predictions from sums over graphs of what :meth:`linear_parts` projected, ``[L, G, out]``, or of the rows themselves,
+        ``[1, G, F]``, and the graphs' sizes."""
         if self.pool == "mean":
             pooled = pooled / sizes.clamp(min=1).to(pooled.dtype).unsqueeze(1)
         if type(self.head) is LayerReadout:

@@ -10,7 +10,7 @@ import torch
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN
 from dropgnn.engine import shared as shared_engine
-from dropgnn.engine.compiled.stack import MULTIPLICATIONS
+from dropgnn.engine.compiled.blocks import MULTIPLICATIONS
 from dropgnn.engine.fused import run_fused
 from dropgnn.engine.layers import as_layered
 from dropgnn.graph import Graph
@@ -65,18 +65,47 @@ def test_fused_with_features_on_edges(aggr: str, width: int, monkeypatch: pytest
     assert_fused_is_module_by_module(gine_model(aggr=aggr, edge_dim=width), graph, monkeypatch)
 
 
+@pytest.mark.parametrize("nodes", [15, 16, 17, 32, 33])
 @pytest.mark.parametrize("edge_dim", [None, 2])
-def test_fused_in_blocks(edge_dim: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """More rows than a block has, and not a multiple: what blocks say about the norms is put together."""
-    chance, nodes = generator(5), 60
-    edge_index = torch.randint(nodes, (2, 150), generator=chance)
-    attr = None if edge_dim is None else torch.randn(150, edge_dim, generator=chance).double()
+def test_fused_in_blocks(nodes: int, edge_dim: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 16 rows, full and not: what they say about the norms is put together."""
+    chance, hidden = generator(5), 128
+    assert MULTIPLICATIONS // hidden**2 == 16
+    edge_index = torch.randint(nodes, (2, 3 * nodes), generator=chance)
+    attr = None if edge_dim is None else torch.randn(3 * nodes, edge_dim, generator=chance).double()
     graph = Graph.of(torch.randn(nodes, 3, generator=chance).double(), edge_index, attr)
-    model = gin_model(hidden=96) if edge_dim is None else gine_model(hidden=96, edge_dim=edge_dim)
-    plan = model.plan(graph.x, graph.edge_index, graph.edge_attr, generator=generator(3))
-    block = MULTIPLICATIONS // 96**2
-    assert all(states > 2 * block and states % block for states in plan.states[1:])
+    model = gin_model(hidden=hidden) if edge_dim is None else gine_model(hidden=hidden, edge_dim=edge_dim)
+    model.sampler = Bernoulli(0.0, r=1)
+    plan = model.plan(graph.x, graph.edge_index, graph.edge_attr, generator=generator())
+    assert plan.states[1:] == [nodes] * 3
     assert_fused_is_module_by_module(model, graph, monkeypatch)
+
+
+@pytest.mark.parametrize("in_channels", [1, 40])
+def test_fused_maps_before_or_after_hearing(in_channels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(1)
+    gin = GIN(in_channels, 8, 2)
+    model = DropGNN(gin, Bernoulli(0.3, r=5), head=LayerReadout(gin.channels, 2), engine="shared").double()
+    assert_fused_is_module_by_module(model, awkward_batch(features=in_channels), monkeypatch)
+
+
+def test_fused_in_single_precision() -> None:
+    """Many rows far from zero in narrow layers: sums over them must not be long ones in single precision."""
+    nodes, chance = 20_000, generator(1)
+    x, edge_index = torch.randn(nodes, 3, generator=chance) + 5, torch.randint(nodes, (2, 2 * nodes), generator=chance)
+    direction = torch.rand(nodes, 15, generator=chance)
+    torch.manual_seed(1)
+    gin = GIN(3, 4, 3)
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        model = DropGNN(copy.deepcopy(gin).to(dtype), Bernoulli(0.0, r=1), engine="shared", generator=generator())
+        out = model(x.to(dtype), edge_index)
+        (out * direction.to(dtype)).sum().backward()
+        weights = {name: weight.grad for name, weight in model.named_parameters() if name.endswith("weight")}
+        found.append({"out": out.detach()} | weights | dict(model.named_buffers()))
+    for name, exact in found[1].items():
+        error = float((found[0][name].double() - exact).abs().max() / exact.abs().max())
+        assert error < 1e-5, f"{name} differs by {error}"
 
 
 def is_fused(model: DropGNN, graph: Graph | None = None) -> bool:
@@ -91,9 +120,7 @@ def test_what_is_fused() -> None:
     assert is_fused(gin_model())
     assert not is_fused(gin_model(aggr="max"))
     assert not is_fused(gine_model(aggr="max"), awkward_batch(edge_dim=2))
-    assert not is_fused(
-        gin_model(hidden=130)
-    )  # where products are most of the work, torch may have several threads for them
+    assert not is_fused(gin_model(hidden=130))  # products are most of the work, and torch may have threads for them
     assert not is_fused(gin_model().eval())  # running statistics instead of batch statistics
     learned = gin_model()
     assert isinstance(learned.encoder, GIN)

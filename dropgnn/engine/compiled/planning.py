@@ -78,7 +78,8 @@ def refine(base, ptr, node, label, setting, cuts, removes, own_only):
 
 @njit(cache=True, nogil=True)
 def _spread_effect(ptr, node, setting, num_nodes, own_only):
-    """The pairs that notice something one layer later: those that did, whoever hears them, and the extra ones.
+    """The pairs that notice something one layer later: those that did, whoever hears them (unless ``own_only``), and the extra
+    ones.
 
     In every copy the old pairs come first and in their old order.
     """
@@ -98,12 +99,13 @@ def _spread_effect(ptr, node, setting, num_nodes, own_only):
             next_node[count] = node[pair]
             count += 1
         if ptr[copy + 1] - ptr[copy] < sizes[copy]:  # or everyone has noticed already
-            for pair in range(ptr[copy], ptr[copy] if own_only else ptr[copy + 1]):
-                for edge in range(out_ptr[node[pair]], out_ptr[node[pair] + 1]):
-                    if seen[out_node[edge]] != copy:
-                        seen[out_node[edge]] = copy
-                        next_node[count] = out_node[edge]
-                        count += 1
+            if not own_only:
+                for pair in range(ptr[copy], ptr[copy + 1]):
+                    for edge in range(out_ptr[node[pair]], out_ptr[node[pair] + 1]):
+                        if seen[out_node[edge]] != copy:
+                            seen[out_node[edge]] = copy
+                            next_node[count] = out_node[edge]
+                            count += 1
             for position in range(extra_ptr[copy], extra_ptr[copy + 1]):
                 if seen[extra_node[position]] != copy:
                     seen[extra_node[position]] = copy
@@ -182,10 +184,8 @@ def _list_edges(pairs, met, new_ptr, setting, cuts, most):
     in_ptr, in_node, _, in_item, in_edge = setting.edges[:5]
     own, edge_ptr, edges = np.empty(met.size, np.int32), np.zeros(met.size + 1, np.int32), 0
     sender, at = np.empty(most, np.int32), np.empty(most, np.int32)
-    now, gone = (
-        base.copy(),
-        np.full(setting.num_items, -2, np.int32),
-    )  # the labels in the copy at hand, and what it drops
+    now = base.copy()  # the labels in the copy at hand
+    gone = np.full(setting.num_items, -2, np.int32)  # the copy that dropped each item last
     for copy in range(-1, ptr.size - 1):
         if new_ptr[copy + 1] == new_ptr[copy + 2]:
             continue

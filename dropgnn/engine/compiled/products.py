@@ -1,7 +1,5 @@
-"""Linear maps along a plan, each with its transpose: what one adds up, the other spreads.
-
-Every function takes rows ``[columns, F]`` and the number of rows to return.
-"""
+"""Linear maps along a plan, each with its transpose: what one adds up, the other spreads. Those that return rows are told how
+many."""
 
 from __future__ import annotations
 
@@ -9,9 +7,6 @@ import numpy as np
 from numba import njit
 
 from dropgnn.theory.words import mix
-
-BLOCK = 128
-"""Rows per product of matrices: small ones are faster."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -66,6 +61,7 @@ def gather(out, x, first, last, own, edge_ptr, sender, factor, mean):
 
 @njit(cache=True, nogil=True)
 def scatter(out, x, own, edge_ptr, sender, factor, mean):
+    """The transpose, for all states, added onto ``out``."""
     one = x.dtype.type(1)
     for state in range(own.size):
         share = one / x.dtype.type(max(edge_ptr[state + 1] - edge_ptr[state], 1)) if mean else one
@@ -123,53 +119,41 @@ def count_states(base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
 
 
 @njit(cache=True, nogil=True)
-def pool(out, x, weight, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
-    """The sum over the nodes of every chosen copy, of rows mapped by ``weight [F', F]``, into ``out [chosen, F']``: that of the
-    undropped graph, and what is different in the copy."""
-    rows = np.empty((x.shape[0], weight.shape[0]), x.dtype)
-    for first in range(0, x.shape[0], BLOCK):
-        np.dot(x[first : first + BLOCK], weight.T, rows[first : first + BLOCK])
-    one, undropped = x.dtype.type(1), np.zeros((graphs, weight.shape[0]), x.dtype)
+def pool(out, x, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    """The sum over the nodes of every chosen copy into ``out [chosen, F]``: that of the undropped graph, and what is different in
+    the copy."""
+    one, undropped = x.dtype.type(1), np.zeros((graphs, x.shape[1]), x.dtype)
     for here in range(base.size):
-        _add(undropped, graph_of_node[here], rows, base[here], one)
+        _add(undropped, graph_of_node[here], x, base[here], one)
     for number, copy in enumerate(chosen):
         out[number] = undropped[graph_of_copy[copy]]
         for pair in range(ptr[copy], ptr[copy + 1]):
-            _add(out, number, rows, base[node[pair]], -one)
+            _add(out, number, x, base[node[pair]], -one)
             if label[pair] >= 0:
-                _add(out, number, rows, label[pair], one)
+                _add(out, number, x, label[pair], one)
 
 
 @njit(cache=True, nogil=True)
-def pool_back(gradient, x, weight, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs, wanted):
-    """From ``[chosen, F']`` the gradients of x and of the weight; the former only where it is ``wanted``."""
-    one, undropped = x.dtype.type(1), np.zeros((graphs, weight.shape[0]), x.dtype)
-    rows = np.zeros((x.shape[0], weight.shape[0]), x.dtype)
+def pool_back(gradient, states, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
+    """From rows ``[chosen, F]`` to rows ``[states, F]``."""
+    one, undropped = gradient.dtype.type(1), np.zeros((graphs, gradient.shape[1]), gradient.dtype)
+    out = np.zeros((states, gradient.shape[1]), gradient.dtype)
     for number, copy in enumerate(chosen):
         _add(undropped, graph_of_copy[copy], gradient, number, one)
         for pair in range(ptr[copy], ptr[copy + 1]):
-            _add(rows, base[node[pair]], gradient, number, -one)
+            _add(out, base[node[pair]], gradient, number, -one)
             if label[pair] >= 0:
-                _add(rows, label[pair], gradient, number, one)
+                _add(out, label[pair], gradient, number, one)
     for here in range(base.size):
-        _add(rows, base[here], undropped, graph_of_node[here], one)
-    to_x, to_weight, part = np.empty_like(x if wanted else x[:0]), np.zeros_like(weight), np.empty_like(weight)
-    for first in range(0, x.shape[0], BLOCK):
-        some = rows[first : first + BLOCK]
-        np.dot(some.T, x[first : first + BLOCK], part)
-        to_weight += part
-        if wanted:
-            np.dot(some, weight, to_x[first : first + BLOCK])
-    return to_x, to_weight
+        _add(out, base[here], undropped, graph_of_node[here], one)
+    return out
 
 
 @njit(cache=True, nogil=True)
 def average_copies(pooled, kind, graph_of_copy, weight, graphs):
     """The weighted mean over the copies of every graph, ``[L, D, F]`` to ``[L, G, F]``."""
-    out, share = (
-        np.zeros((pooled.shape[0], graphs, pooled.shape[2]), pooled.dtype),
-        _shares(weight, graph_of_copy, graphs),
-    )
+    out = np.zeros((pooled.shape[0], graphs, pooled.shape[2]), pooled.dtype)
+    share = _shares(weight, graph_of_copy, graphs)
     for layer in range(pooled.shape[0]):
         for copy in range(kind.size):
             _add(out[layer], graph_of_copy[copy], pooled[layer], kind[copy], pooled.dtype.type(share[copy]))

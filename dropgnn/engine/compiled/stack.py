@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dropgnn.engine.compiled import products
+from dropgnn.engine.compiled.blocks import map_back, map_rows, rows_of_block, turned
 from dropgnn.engine.compiled.norm import (
     add_up,
     centre_and_scale,
@@ -21,23 +21,7 @@ from dropgnn.engine.compiled.norm import (
     pull,
     shares,
 )
-
-MULTIPLICATIONS = 2**18
-"""In the product of one block: few enough for BLAS to stay on one thread, and to take its way for small matrices."""
-
-LARGEST = MULTIPLICATIONS // 16
-"""Weights of a linear map: of a larger one blocks would have too few rows, and torch's products are better."""
-
-
-@njit(cache=True, nogil=True)
-def _rows_of_block(weight):
-    return MULTIPLICATIONS // max(weight.size, 1)
-
-
-@njit(cache=True, nogil=True)
-def _turned(weight):
-    """Transposed in memory: small products are a quarter faster than with the order turned on the way."""
-    return np.ascontiguousarray(weight.T)
+from dropgnn.engine.compiled.products import gather, scatter
 
 
 @njit(cache=True, nogil=True)
@@ -46,52 +30,33 @@ def hear_mapped(x, weight, own, edge_ptr, sender, factor, mean, counts):
 
     The map goes first, :math:`W(x_s + \sum_t x_t) = W x_s + \sum_t W x_t`: there are fewer states below than here.
     """
-    mapped, step, turned = np.empty((x.shape[0], weight.shape[0]), x.dtype), _rows_of_block(weight), _turned(weight)
-    for first in range(0, x.shape[0], step):
-        np.dot(x[first : first + step], turned, mapped[first : first + step])
-    heard = np.empty((own.size, weight.shape[0]), x.dtype)
-    share, moments, seen = shares(x, counts), np.zeros((2, weight.shape[0])), 0.0
+    mapped, heard = map_rows(x, weight), np.empty((own.size, weight.shape[0]), x.dtype)
+    share, moments, seen, step = shares(x, counts), np.zeros((2, weight.shape[0])), 0.0, rows_of_block(weight)
     for first in range(0, own.size, step):
         block = slice(first, min(first + step, own.size))
-        products.gather(heard, mapped, block.start, block.stop, own, edge_ptr, sender, factor, mean)
+        gather(heard, mapped, block.start, block.stop, own, edge_ptr, sender, factor, mean)
         seen = measure(heard[block], share[block], seen, moments)
     return heard, moments, share
 
 
 @njit(cache=True, nogil=True)
 def hear_mapped_back(gradient, x, weight, own, edge_ptr, sender, factor, mean, arriving):
-    """Gradients of x, added to what is ``arriving`` there anyway, and of the weight; as :func:`map_back`."""
+    """Gradients of x and of the weight; ``arriving`` as in :func:`map_back`."""
     mapped = np.zeros((x.shape[0], weight.shape[0]), x.dtype)
-    products.scatter(mapped, gradient, own, edge_ptr, sender, factor, mean)
+    scatter(mapped, gradient, own, edge_ptr, sender, factor, mean)
     return map_back(mapped, x, weight, arriving)
 
 
 @njit(cache=True, nogil=True)
-def map_rows(x, weight, counts):
-    """``W x`` for every row, with moments and shares."""
-    out, step, turned = np.empty((x.shape[0], weight.shape[0]), x.dtype), _rows_of_block(weight), _turned(weight)
-    share, moments, seen = shares(x, counts), np.zeros((2, weight.shape[0])), 0.0
-    for first in range(0, x.shape[0], step):
+def map_heard(heard, weight, counts):
+    """``W h`` for every state that has heard, with moments and shares."""
+    out, step, columns = np.empty((heard.shape[0], weight.shape[0]), heard.dtype), rows_of_block(weight), turned(weight)
+    share, moments, seen = shares(heard, counts), np.zeros((2, weight.shape[0])), 0.0
+    for first in range(0, heard.shape[0], step):
         block = slice(first, first + step)
-        np.dot(x[block], turned, out[block])
+        np.dot(heard[block], columns, out[block])
         seen = measure(out[block], share[block], seen, moments)
     return out, moments, share
-
-
-@njit(cache=True, nogil=True)
-def map_back(gradient, x, weight, arriving):
-    """Gradients of x, added to what is ``arriving`` there anyway, and of the weight; where ``arriving`` has no rows, nobody asks
-    for the former."""
-    to_x, to_weight, part = np.empty_like(arriving), np.zeros_like(weight), np.empty_like(weight)
-    step = _rows_of_block(weight)
-    for first in range(0, x.shape[0], step):
-        block = slice(first, first + step)
-        np.dot(gradient[block].T, x[block], part)
-        to_weight += part
-        if arriving.shape[0] > 0:
-            np.dot(gradient[block], weight, to_x[block])
-            _add(to_x[block], arriving[block])
-    return to_x, to_weight
 
 
 @njit(cache=True, nogil=True)
@@ -103,17 +68,17 @@ def finish(first, moments, share, eps, bias, gain, shift, weight, next_eps, next
         biases.
     """
     centre, scale = centre_and_scale(first, moments, eps)
-    second, step, turned = (
+    step, columns = rows_of_block(weight), turned(weight)
+    second, hidden = (
         np.empty((first.shape[0], weight.shape[0]), first.dtype),
-        _rows_of_block(weight),
-        _turned(weight),
+        np.empty((step, first.shape[1]), first.dtype),
     )
-    hidden, next_moments, seen = np.empty((step, first.shape[1]), first.dtype), np.zeros((2, weight.shape[0])), 0.0
+    next_moments, seen = np.zeros((2, weight.shape[0])), 0.0
     for start in range(0, first.shape[0], step):
         block = slice(start, min(start + step, first.shape[0]))
         some = hidden[: block.stop - start]
         normalise(first[block], some, centre, scale * gain, shift, True)
-        np.dot(some, turned, second[block])
+        np.dot(some, columns, second[block])
         seen = measure(second[block], share[block], seen, next_moments)
     next_centre, next_scale = centre_and_scale(second, next_moments, next_eps)
     out = np.empty_like(second)
@@ -129,7 +94,7 @@ def finish_back(
     gradient, out, second, first, share, centre, scale, next_centre, next_scale, gain, shift, weight, next_gain
 ):
     """Gradients of the rows before the first norm, of its gain and shift, of the weight, of the second norm's gain and shift."""
-    step, passed, sums = _rows_of_block(weight), np.empty_like(second), np.zeros((2, second.shape[1]))
+    step, passed, sums = rows_of_block(weight), np.empty_like(second), np.zeros((2, second.shape[1]))
     for start in range(0, first.shape[0], step):
         block = slice(start, start + step)
         add_up(gradient[block], second[block], out[block], next_centre, True, passed[block], sums)
@@ -151,10 +116,3 @@ def finish_back(
     to_gain, to_shift = gain_and_bias(first, first_sums, scale)
     pull(to_first, first, share, centre, scale, gain, to_gain, to_shift)
     return to_first, to_gain, to_shift, to_weight, to_next_gain, to_next_shift
-
-
-@njit(cache=True, nogil=True)
-def _add(out, x):
-    for row in range(x.shape[0]):
-        for column in range(x.shape[1]):
-            out[row, column] += x[row, column]
