@@ -100,6 +100,11 @@ class _Layer(NamedTuple):
         """How rows are heard, without what edges say."""
         return self.own, self.edge_ptr, self.sender, self.factor, self.mean
 
+    @property
+    def along_edges(self) -> tuple[Any, ...]:
+        """The same with what edges say."""
+        return self.own, self.edge_ptr, self.sender, self.edge, self.kind, self.factor, self.mean
+
     def maps_first(self, x: Tensor) -> bool:
         """Whether the linear map may go in front of the sum, and is not much wider than what is summed."""
         return self.kind is None and NARROW * x.size(1) >= self.modules.first.out_features
@@ -107,7 +112,7 @@ class _Layer(NamedTuple):
     def hear(self, x: Tensor, features: Tensor | None) -> Tensor:
         if features is None:
             return hear(x, self.own.numel(), *self.along)
-        return hear_edges(x, features, *self.along[:3], self.edge, self.kind, *self.along[3:])
+        return hear_edges(x, features, *self.along_edges)
 
     def hear_back(
         self, gradient: Tensor, x: Tensor, features: Tensor | None, arriving: Tensor
@@ -116,8 +121,7 @@ class _Layer(NamedTuple):
         if features is None:
             to_x, to_features = hear_back(gradient, x.size(0), *self.along), None
         else:
-            along = (*self.along[:3], self.edge, self.kind, *self.along[3:])
-            to_x, to_features = hear_edges_back(gradient, x, features, *along)
+            to_x, to_features = hear_edges_back(gradient, x, features, *self.along_edges)
         return to_x.add_(arriving) if arriving.size(0) else to_x, to_features
 
     def forward(
