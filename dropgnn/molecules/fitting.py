@@ -152,8 +152,9 @@ class Fit:
             if time.monotonic() - saved > SAVE_EVERY:
                 self.save()
                 saved = time.monotonic()
+        error = self._validate()  # changes nothing, so Ctrl-C need not wait for it
         with interrupts_deferred():
-            self._finish_epoch()
+            self._finish_epoch(error)
         self.save()
 
     def _batches(self) -> Iterator[Tensor]:
@@ -179,11 +180,14 @@ class Fit:
         self._optimizer.step()
         return float(self.ranks.total(loss.detach())) / self.ranks.world
 
-    def _finish_epoch(self) -> None:
-        """Validate, keep the weights if they are the best so far, and let the learning rate fall if they are not."""
-        place = self.position
+    def _validate(self) -> float:
+        """The mean over targets of the validation error in units of their deviation; infinite where it is not a number."""
         error = float((self.errors("validation") / self.deviation.cpu()).mean())
-        error = error if math.isfinite(error) else math.inf
+        return error if math.isfinite(error) else math.inf
+
+    def _finish_epoch(self, error: float) -> None:
+        """Keep the weights if they are the best so far, and let the learning rate fall if they are not."""
+        place = self.position
         if not place.curve or error < min(earlier for _, earlier in place.curve):
             place.best = place.epoch
             self.best = self._weights()

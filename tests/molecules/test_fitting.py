@@ -146,6 +146,29 @@ def test_ctrl_c_in_the_middle_of_a_step_counts_after_it(few: QM9, monkeypatch: p
     assert fit.position.step == 2
 
 
+def test_ctrl_c_does_not_wait_for_validation_and_nothing_is_lost(few: QM9, tmp_path: Path) -> None:
+    whole = Fit(SMALL, few)
+    whole.run()
+    fit = Fit(SMALL, few, checkpoint=tmp_path / "one.checkpoint")
+    looked = 0
+
+    def struck(*_: object) -> None:
+        nonlocal looked
+        if not fit.model.training:
+            looked += 1
+            os.kill(os.getpid(), signal.SIGINT)
+
+    fit.model.register_forward_pre_hook(struck)
+    with pytest.raises(KeyboardInterrupt):
+        fit.run()
+    fit.save()
+    assert (looked, fit.position.epoch, fit.position.step) == (1, 1, fit.steps)
+    again = Fit(SMALL, few, checkpoint=tmp_path / "one.checkpoint")
+    again.run()
+    assert same(weights(again), weights(whole))
+    assert again.position == whole.position
+
+
 def test_every_rank_must_have_something_to_do(few: QM9) -> None:
     with pytest.raises(InvalidArgument, match="must give each of the 32 ranks a molecule"):
         Fit(Settings("mpnn", limit=60), few, ranks=Ranks(0, 32))
