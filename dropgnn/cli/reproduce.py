@@ -17,7 +17,12 @@ commands = typer.Typer(
     no_args_is_help=True,
 )
 
-Preset = Annotated[str, typer.Option(help="p and loss as in the text (paper) or in its code (published).")]
+Preset = Annotated[
+    str,
+    typer.Option(
+        help="p and loss as in the text (paper), in its code (published), or in the text but with one loss (no-auxiliary)."
+    ),
+]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes to use, one thread each.")]
 Cluster = Annotated[str | None, typer.Option(help="Run on Ray: 'local', or the address of a cluster.")]
 Work = Annotated[Path, typer.Option(help="Where finished trials are kept; run again to go on.")]

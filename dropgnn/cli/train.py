@@ -42,7 +42,10 @@ def qm9(
     epochs: Annotated[int, typer.Option(min=1, help="Epochs.")] = 300,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Molecules per step; else the model's own.")] = None,
     preset: Annotated[
-        str, typer.Option(help="p and loss as in the text (paper) or in its code (published).")
+        str,
+        typer.Option(
+            help="p and loss as in the text (paper), in its code (published), or in the text but with one loss (no-auxiliary)."
+        ),
     ] = "paper",
     chemistry: Annotated[str, typer.Option(help="sanitized, or pyg: features as in PyG's QM9.")] = "sanitized",
     seed: Annotated[int, typer.Option(help="For split, weights, batches and runs.")] = 0,

@@ -167,7 +167,8 @@ def run(trial: Trial, on_epoch: Callable[[int, float], None] | None = None) -> R
 def build(trial: Trial, task: Task) -> DropGNN:
     """The paper's GIN for a task, helped as the trial says."""
     features = task.num_features + (trial.method in ("ids", "random"))
-    drops, runs = _drops(trial.method), PRESETS[trial.preset].r if trial.runs is None else trial.runs
+    preset, drops = PRESETS[trial.preset], _drops(trial.method)
+    runs = preset.r if trial.runs is None else trial.runs
     with seeded_weights(trial.seed):
         if trial.method in ("ports", BOTH):
             encoder: GIN | GINE = GINE(features, task.hidden, task.layers, edge_dim=1, aggr=trial.aggr)
@@ -180,7 +181,7 @@ def build(trial: Trial, task: Task) -> DropGNN:
             mode=trial.mode,
             aggregator=trial.aggregator,
             head=head,
-            auxiliary=auxiliary if drops else None,
+            auxiliary=auxiliary if drops and preset.auxiliary_share else None,
         )
 
 

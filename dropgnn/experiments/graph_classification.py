@@ -280,7 +280,7 @@ def build(trial: Trial, dataset: Dataset) -> DropGNN:
         encoder,
         DROPS[trial.drops](preset.p_real(m), m),
         head=head,
-        auxiliary=None if trial.drops == "none" else auxiliary,
+        auxiliary=auxiliary if trial.drops != "none" and preset.auxiliary_share else None,
     )
 
 

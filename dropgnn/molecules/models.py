@@ -144,5 +144,5 @@ def build(settings: Settings, m: int) -> DropGNN:
         encoder,
         DROPS[settings.drops](preset.p_real(m), m),
         head=head,
-        auxiliary=None if settings.drops == "none" else auxiliary,
+        auxiliary=auxiliary if settings.drops != "none" and preset.auxiliary_share else None,
     )

@@ -183,11 +183,11 @@ def writing(path: Path, table: Table, trained: TrainedModel) -> Iterator[Writer]
 
 
 def _has_spreads(trained: TrainedModel) -> bool:
-    return trained.settings.drops != "none"
+    return trained.model.auxiliary is not None
 
 
 def _added(trained: TrainedModel) -> list[str]:
-    """The names of the columns that are added; with dropouts, every target has its spread over runs beside it."""
+    """The names of the columns that are added; where single runs predict, too, every target has their spread beside it."""
     names = []
     for target in trained.settings.targets:
         names.append(f"{target} [{TARGETS[target].unit}]")

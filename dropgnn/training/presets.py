@@ -1,4 +1,5 @@
-"""How the paper's text and its published code choose p, r and the auxiliary loss; they differ. And what is dropped then."""
+"""How the paper's text and its published code choose p, r and the auxiliary loss; they differ. Without that loss one sees what it
+is good for. And what is dropped then."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ class Preset:
     p_real: Callable[[int], float]
     r: int
     auxiliary_share: float
+    """Of the loss; with 0 there is no auxiliary head either."""
     published_features: bool
     """Whether the random feature is drawn from 0.00 to 0.99 instead of a standard normal."""
 
@@ -36,6 +38,7 @@ PRESETS = Registry[Preset](
         "published": Preset(
             lambda m: 2.0 / (1.0 + m), lambda m: 2.0 / (1.0 + m), SYNTHETIC_RUNS, 1.0 / 4.0, published_features=True
         ),
+        "no-auxiliary": Preset(lambda m: 1.0 / m, lambda m: 2.0 / m, SYNTHETIC_RUNS, 0.0, published_features=False),
     },
 )
 

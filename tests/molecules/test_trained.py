@@ -37,14 +37,15 @@ def test_a_model_comes_back_as_it_was(trained: TrainedModel, tmp_path: Path) -> 
     assert loaded.predict(acetamide) == trained.predict(acetamide)
 
 
+@pytest.mark.parametrize("preset", ["paper", "no-auxiliary"])
 @pytest.mark.parametrize("drops", ["none", "random", "exact"])
-def test_predictions_have_a_spread_where_there_are_runs(drops: str, few: QM9) -> None:
-    fit = Fit(Settings(drops=drops, limit=20, epochs=1, batch_size=16), few)
+def test_predictions_have_a_spread_where_single_runs_predict_too(drops: str, preset: str, few: QM9) -> None:
+    fit = Fit(Settings(drops=drops, limit=20, epochs=1, batch_size=16, preset=preset), few)
     fit.run()
     found = TrainedModel.of(fit).predict(molecule_from_smiles("CCO").molecule)
     assert list(found) == ["gap"]
     assert torch.isfinite(torch.tensor(found["gap"].value))
-    assert (found["gap"].spread is None) == (drops == "none")
+    assert (found["gap"].spread is None) == (drops == "none" or preset == "no-auxiliary")
     if found["gap"].spread is not None:
         assert found["gap"].spread > 0
 

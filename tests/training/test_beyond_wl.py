@@ -7,7 +7,7 @@ import torch
 
 from dropgnn import GIN, DropGNN, Exhaustive, InvalidArgument
 from dropgnn.data.synthetic import task
-from dropgnn.experiments.beyond_wl import BOTH, METHODS, Trial, run
+from dropgnn.experiments.beyond_wl import BOTH, METHODS, Trial, build, run
 from dropgnn.nn import LayerReadout
 from dropgnn.training.loop import fit
 from dropgnn.training.presets import PRESETS
@@ -55,6 +55,18 @@ def test_presets_differ_as_the_paper_and_its_code_do() -> None:
     paper, published = PRESETS["paper"], PRESETS["published"]
     assert (paper.p(16), published.p(16)) == (1 / 16, 2 / 17)
     assert (paper.auxiliary_share, published.auxiliary_share) == (1 / 3, 1 / 4)
+
+
+def test_without_auxiliary_loss_there_is_no_auxiliary_head_and_the_same_weights_otherwise() -> None:
+    limits = task("limits1", 0)
+    paper, without = (
+        build(Trial("limits1", "dropout", seed=0, epochs=1, preset=preset), limits)
+        for preset in ("paper", "no-auxiliary")
+    )
+    assert paper.auxiliary is not None
+    assert without.auxiliary is None
+    weights = paper.state_dict()
+    assert all(torch.equal(value, weights[name]) for name, value in without.state_dict().items())
 
 
 def test_streams_are_independent_and_weights_leave_the_global_state_alone() -> None:
