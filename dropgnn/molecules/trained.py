@@ -55,7 +55,7 @@ class TrainedModel:
         validation, test: Mean absolute error of every target.
         best_epoch: By validation, from 1.
         spread_rank, spread_factor: What the spread over runs says about the error of a prediction, on the validation
-            molecules: their rank correlation, and how many times the spread the error is in the median. Empty where they do not predict.
+            molecules: rank correlation, and how many times the spread the error is in the median. Empty without spreads.
     """
 
     settings: Settings
