@@ -17,16 +17,8 @@ from dropgnn.engine.heads import predict
 from dropgnn.engine.layers import Layered
 from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.plan import Pairs, SharedPlan
-from dropgnn.engine.products import (
-    Copies,
-    assignment,
-    average,
-    average_copies,
-    distinct_copies,
-    every_copy,
-    multiplicity,
-    pool,
-)
+from dropgnn.engine.pooling import Copies, average_copies, distinct_copies, every_copy, pool
+from dropgnn.engine.products import assignment, average, multiplicity
 from dropgnn.graph import offsets
 from dropgnn.runs.modes import RemoveNodes
 from dropgnn.runs.runs import Runs

@@ -8,7 +8,7 @@ from torch_geometric.data import Batch, Data
 
 from dropgnn import GIN, DropGNN, Exhaustive
 from dropgnn.data.synthetic import task
-from dropgnn.engine.products import distinct_copies, every_copy
+from dropgnn.engine.pooling import distinct_copies, every_copy
 from dropgnn.engine.states import States
 from dropgnn.nn import LayerReadout, Pooled
 from dropgnn.runs.samplers import Bernoulli, Sampler

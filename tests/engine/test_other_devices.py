@@ -13,7 +13,7 @@ from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive
 from dropgnn.engine import edge_features, fused, loops, norm, pieces, products, states, vectorised
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.engine.planning import make_plan
-from dropgnn.engine.products import every_copy
+from dropgnn.engine.pooling import every_copy
 from dropgnn.nn import MPNN, LayerReadout, Pooled
 from dropgnn.runs.modes import MODES
 from dropgnn.testing import assert_engines_agree
