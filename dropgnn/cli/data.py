@@ -47,7 +47,10 @@ def list_datasets(data: Folder = None) -> None:
 @commands.command()
 def show(
     name: Annotated[str, typer.Argument(help="A dataset's name, or a folder with one.")],
-    data: Folder = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache. For qm9: PyG's folder of it."),
+    ] = None,
     features: Annotated[
         str | None, typer.Option(help="labels, attributes, labels+attributes, degree or constant.")
     ] = None,

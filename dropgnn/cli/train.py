@@ -57,7 +57,7 @@ def qm9(
     from dropgnn.molecules.models import Settings
     from dropgnn.training.distributed import joined
 
-    chosen = tuple(TARGETS) if targets == ["all"] else tuple(targets or ["gap"])
+    chosen = tuple(TARGETS) if "all" in (targets or ()) else tuple(targets or ["gap"])
     every = Settings(model, drops, chosen, limit, epochs, batch_size, preset, chemistry, seed)
     models = [every] if together else [replace(every, targets=(target,)) for target in chosen]
     files = [_file(settings, out, alone=len(models) == 1) for settings in models]
@@ -106,20 +106,19 @@ def _checkpoint(file: Path) -> Path:
 def _train(settings: Settings, molecules: Arrays, ranks: Ranks, out: Path) -> None:
     """Train one model, from its checkpoint where there is one, and keep it."""
     from dropgnn.molecules.fitting import Fit
-    from dropgnn.molecules.trained import TrainedModel
 
     checkpoint = _checkpoint(out)
-    fit = Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint)
-    _run(fit)
-    trained = TrainedModel.of(fit)
+    trained = _run(Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint))
     if ranks.first:
         trained.save(new_file(out))
         checkpoint.unlink(missing_ok=True)
         _show(trained, out)
 
 
-def _run(fit: Fit) -> None:
-    """Train with a bar on the first rank."""
+def _run(fit: Fit) -> TrainedModel:
+    """Train with a bar on the first rank, and test."""
+    from dropgnn.molecules.trained import TrainedModel
+
     console = Console(stderr=True, quiet=not fit.ranks.first)
     place = fit.position
     if (place.epoch, place.step) != (1, 0):
@@ -128,8 +127,10 @@ def _run(fit: Fit) -> None:
         task = progress.add_task("steps", total=fit.settings.epochs * fit.steps)
         try:
             fit.run(lambda done: progress.update(task, completed=done))
+            return TrainedModel.of(fit)
         except KeyboardInterrupt as interrupt:
-            fit.save()
+            if not fit.done:
+                fit.save()
             console.print(f"interrupted; {fit.checkpoint} is kept, run again to go on", highlight=False)
             raise typer.Exit(130) from interrupt
 

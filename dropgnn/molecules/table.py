@@ -20,6 +20,14 @@ LARGEST_FIELD = 1 << 24
 LONGEST_ROW = 1_000
 """Lines that a row may span, or a file in which every line opens a quote would be read again and again."""
 
+NO_TEXT = {
+    b"\x1f\x8b": "compressed; unpack it first",
+    b"PK\x03\x04": "a ZIP archive or a spreadsheet; save it as CSV",
+    b"\xff\xfe": "in UTF-16; save it in UTF-8",
+    b"\xfe\xff": "in UTF-16; save it in UTF-8",
+}
+"""How files begin that are often taken for tables."""
+
 SHOWN = 60
 BYTES = "surrogateescape"
 
@@ -35,11 +43,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A file's header and rows, and which column has the SMILES."""
+    """A file's header and rows, which column has the SMILES, and how lines end."""
 
     header: tuple[str, ...]
     rows: tuple[Row, ...]
     smiles: int
+    newline: str
 
 
 @dataclass(frozen=True)
@@ -54,14 +63,16 @@ class Answer:
 
 def read_table(path: Path, column: str, trained: TrainedModel) -> Table:
     """Read a file; ``column`` is found whatever its capitals. Blank lines are no rows."""
-    lines = _read(path)
-    if not lines:
+    lines = _lines(path)
+    rows = _parsed(lines)
+    if not rows:
         raise DataProblem(f"{path} is empty; it needs a header with a column '{column}'")
-    if lines[0].broken:
+    first = rows[0]
+    if first.broken:
         raise DataProblem(
-            f"{path} is not a CSV file: the header, {quoted(lines[0].fields[0])}, is broken ({lines[0].broken})"
+            f"{path} is not a CSV file: the header, {quoted(first.fields[0])}, is broken ({first.broken})"
         )
-    header = tuple(name.strip() for name in lines[0].fields)
+    header = tuple(name.strip() for name in first.fields)
     found = [number for number, name in enumerate(header) if name == column]
     found = found or [number for number, name in enumerate(header) if name.lower() == column.lower()]
     if len(found) != 1:
@@ -71,7 +82,7 @@ def read_table(path: Path, column: str, trained: TrainedModel) -> Table:
         )
     if clash := sorted(set(header) & set(_added(trained))):
         raise DataProblem(f"{path} already has a column '{clash[0]}', which would be written; rename it")
-    return Table(header, tuple(lines[1:]), found[0])
+    return Table(header, tuple(rows[1:]), found[0], "\r\n" if lines[0].endswith("\r\n") else "\n")
 
 
 def _way_out(header: Sequence[str], column: str) -> str:
@@ -83,13 +94,20 @@ def _way_out(header: Sequence[str], column: str) -> str:
     return "name the right one with --column"
 
 
-def _read(path: Path) -> list[Row]:
+def _lines(path: Path) -> list[str]:
     try:
         # Bytes that are no UTF-8 are carried along, and written as they were.
         with path.open(encoding="utf-8-sig", errors=BYTES, newline="") as text:
             lines = text.readlines()
     except OSError as problem:
         raise DataProblem(f"{path} cannot be read ({problem.strerror})") from problem
+    for beginning, what in NO_TEXT.items():
+        if lines and lines[0].encode("utf-8", BYTES).startswith(beginning):
+            raise DataProblem(f"{path} is {what}")
+    return lines
+
+
+def _parsed(lines: Sequence[str]) -> list[Row]:
     limit = csv.field_size_limit(LARGEST_FIELD)
     try:
         return list(_rows(lines))
@@ -150,7 +168,7 @@ class Writer:
 
     def __init__(self, text: TextIO, table: Table, trained: TrainedModel) -> None:
         self.table, self.targets, self.spreads = table, trained.settings.targets, _has_spreads(trained)
-        self._writer = csv.writer(text)
+        self._writer = csv.writer(text, lineterminator=table.newline)
         self._writer.writerow([*table.header, *_added(trained)])
 
     def write(self, answer: Answer) -> None:

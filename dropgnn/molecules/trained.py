@@ -73,10 +73,12 @@ class TrainedModel:
         whole_number("best_epoch", self.best_epoch, least=1)
         for name in (*COLUMNS, *SPREADS):
             values = getattr(self, name)
-            if name in SPREADS and not values:
+            if name in SPREADS and values == ():
                 continue
             if len(values) != len(self.settings.targets) or not all(map(math.isfinite, values)):
                 raise InvalidArgument(name, "must have a number for every target", got=values)
+        if min(self.deviation) <= 0:
+            raise InvalidArgument("deviation", "must be positive for every target", got=self.deviation)
 
     @classmethod
     def of(cls, fit: Fit) -> TrainedModel:

@@ -7,6 +7,8 @@ batch it has; see :meth:`Ranks.scale`. Our batch norms take their statistics ove
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +25,8 @@ from dropgnn.errors import DropGNNError, Unsupported
 T = TypeVar("T")
 
 CPU = torch.device("cpu")
+LOOK_EVERY = 0.5
+"""Seconds."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,13 @@ def _say(problem: Exception | None, said: Sequence[str | None]) -> None:
         raise DropGNNError(message)
 
 
+def _end_with(parent: int) -> None:
+    """Ranks that outlive a torchrun that was killed would go on writing where its next one begins."""
+    while os.getppid() == parent:
+        time.sleep(LOOK_EVERY)
+    os._exit(1)
+
+
 @contextmanager
 def joined() -> Iterator[Ranks]:
     """The ranks that ``torchrun`` has started, or we alone where it has not; each on a GPU of its own where there are any."""
@@ -136,6 +147,8 @@ def joined() -> Iterator[Ranks]:
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield Ranks(device=device)
         return
+    if "TORCHELASTIC_RUN_ID" in os.environ:
+        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     if gpu:
         torch.cuda.set_device(device)
     torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo")

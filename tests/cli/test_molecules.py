@@ -113,7 +113,9 @@ def test_good_rows_are_predicted_and_bad_ones_reported_by_line(kind: str, few: Q
         (b"Smiles,SMILES\nO,O\n", (), "has 2 columns 'smiles'"),
         (b"smiles\nO\n", ("--column", "mol"), "has no column 'mol'"),
         (b"smiles,gap [Hartree]\nO,1\n", (), "already has a column 'gap [Hartree]'"),
-        (b"\xff\xfes\x00m\x00i\x00l\x00e\x00s\x00\n\x00O\x00", (), "has no column 'smiles'"),
+        (b"\xff\xfes\x00m\x00i\x00l\x00e\x00s\x00\n\x00O\x00", (), "is in UTF-16; save it in UTF-8"),
+        (b"\x1f\x8b\x08\x00", (), "is compressed; unpack it first"),
+        (b"PK\x03\x04", (), "is a ZIP archive or a spreadsheet; save it as CSV"),
         (b'"smiles\nC\n', (), "is not a CSV file: the header, '\"smiles', is broken"),
         (b"\x89PNG\r\n\x1a\n", (), "has no column 'smiles'"),
     ],
@@ -271,6 +273,14 @@ def test_nothing_is_overwritten(model: Path, tmp_path: Path) -> None:
     result = RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "molecules.csv")])
     assert "'out' must not exist yet" in str(result.exception)
     assert (tmp_path / "molecules.predicted.csv").read_text() == "precious"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_end_as_they_did(end: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "two.csv").write_text(end.join(["smiles", "C", "O", ""]), newline="")
+    RUNNER.invoke(commands, ["predict", str(model), str(tmp_path / "two.csv")])
+    written = (tmp_path / "two.predicted.csv").read_bytes()
+    assert (written.count(b"\n"), written.count(b"\r\n")) == (3, 3 * (end == "\r\n"))
 
 
 def test_a_header_alone_and_a_byte_order_mark(model: Path, tmp_path: Path) -> None:

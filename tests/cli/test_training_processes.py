@@ -55,19 +55,34 @@ def finish(environment: dict[str, str], folder: Path, *command: str, launcher: t
     return done.stdout
 
 
-def kill_when(there: Path, environment: dict[str, str], folder: Path, *command: str) -> None:
-    """Start a command, and kill it and all its processes a moment after a file is there."""
+def start_until(
+    there: Path, environment: dict[str, str], folder: Path, *command: str, launcher: tuple[str, ...] = ()
+) -> subprocess.Popen:
+    """Start a command, and wait until a file is there."""
     folder.mkdir(exist_ok=True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "dropgnn", *command],
+        [sys.executable, *launcher, "-m", "dropgnn", *command],
         env=environment, cwd=folder, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     began = time.monotonic()
     while not list(folder.glob(str(there))) and time.monotonic() - began < 120:
         time.sleep(0.005)
     assert process.poll() is None, "it was over before it could be killed"
+    return process
+
+
+def kill_when(there: Path, environment: dict[str, str], folder: Path, *command: str) -> None:
+    """Start a command, and kill it and all its processes a moment after a file is there."""
+    process = start_until(there, environment, folder, *command)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def is_there(process: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except FileNotFoundError:
+        return False
 
 
 def same(one: Path, other: Path) -> bool:
@@ -83,6 +98,26 @@ def test_the_same_command_under_torchrun(environment: dict[str, str], tmp_path: 
     (file,) = (tmp_path / "one").iterdir()
     assert same(file, tmp_path / "again" / file.name)
     assert TrainedModel.load(file).settings.epochs == 6
+
+
+def test_torchrun_killed_alone_takes_its_ranks_along_and_goes_on(environment: dict[str, str], tmp_path: Path) -> None:
+    longer = (*ONE, "--epochs", "40")
+    finish(environment, tmp_path / "whole", *longer, launcher=TORCHRUN)
+    folder = tmp_path / "killed"
+    launcher = start_until(Path("*.checkpoint"), environment, folder, *longer, launcher=TORCHRUN)
+    task = Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children")
+    ranks = [int(process) for process in task.read_text().split()]
+    assert len(ranks) >= 2
+    launcher.kill()
+    launcher.wait()
+    began = time.monotonic()
+    while any(map(is_there, ranks)) and time.monotonic() - began < 60:
+        time.sleep(0.1)
+    assert not any(map(is_there, ranks))
+    assert list(folder.glob("*.checkpoint"))
+    finish(environment, folder, *longer, launcher=TORCHRUN)
+    (file,) = folder.iterdir()
+    assert same(file, tmp_path / "whole" / file.name)
 
 
 def test_an_error_is_said_once_by_all_ranks(environment: dict[str, str], tmp_path: Path) -> None:

@@ -108,6 +108,8 @@ def test_a_file_that_is_whole_but_does_not_fit_is_refused(trained: TrainedModel,
         ((tensors, facts | {"centre": [1.0]}), "'centre' must have a number for every target"),
         ((tensors, facts | {"test": [1.0, float("nan")]}), "'test' must have a number for every target"),
         ((tensors, facts | {"deviation": ["a", "b"]}), "does not fit"),
+        ((tensors, facts | {"deviation": [1.0, 0.0]}), "'deviation' must be positive for every target"),
+        ((tensors, facts | {"spread_rank": None}), "does not fit"),
         (({name: value for name, value in tensors.items() if name != first}, facts), "does not fit"),
         ((tensors | {first: torch.ones(3)}, facts), "does not fit"),
     ):

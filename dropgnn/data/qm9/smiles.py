@@ -40,17 +40,22 @@ def molecule_from_smiles(smiles: str) -> FromSmiles:
         from rdkit import rdBase
     except ImportError as missing:
         raise MissingExtra("RDKit", "chem") from missing
-    if not smiles.strip():
+    smiles = smiles.strip()
+    if not smiles:
         raise DataProblem("no SMILES")
     if len(smiles.split()) > 1:  # RDKit would read the first word
         raise DataProblem("blanks or line breaks inside a SMILES")
     if len(smiles) > LONGEST:
         raise DataProblem(f"a SMILES of {len(smiles):,} characters; at most {LONGEST:,} are read")
+    foreign = [mark for mark in smiles if not ("!" <= mark <= "~")]
+    if foreign:  # RDKit would leave out those at the end
+        raise DataProblem(f"{foreign[0]!a} is no character of a SMILES")
     try:
         with rdBase.BlockLogs():
-            return _made(smiles.strip())
+            return _made(smiles)
     except KeyError as strange:
-        raise DataProblem(f"a bond of kind {strange}; QM9 has single, double, triple and aromatic ones") from strange
+        kind = getattr(strange.args[0], "name", strange.args[0]).lower()
+        raise DataProblem(f"a bond of kind {kind}; QM9 has single, double, triple and aromatic ones") from strange
     except (RuntimeError, ValueError) as problem:
         if isinstance(problem, DataProblem):
             raise
@@ -68,9 +73,9 @@ def _made(smiles: str) -> FromSmiles:
         raise DataProblem(f"has {', '.join(strange)}; QM9 knows H, C, N, O and F")
     if len(Chem.GetMolFrags(plain)) > 1:
         raise DataProblem("more than one molecule (a salt or a mixture); QM9 has single ones")
-    same = Chem.MolFromSmiles(Chem.MolToSmiles(plain))  # one order of atoms, however the molecule was spelled
-    mol = Chem.AddHs(plain if same is None else same)
-    atoms, remarks = mol.GetNumAtoms(), []
+    remarks = ["isotopes make no difference"] if any(atom.GetIsotope() for atom in plain.GetAtoms()) else []
+    mol = Chem.AddHs(_in_one_order(plain))
+    atoms = mol.GetNumAtoms()
     if atoms > LARGEST:
         raise DataProblem(f"{atoms} atoms with hydrogens; at most {LARGEST} are predicted")
     if atoms > LARGEST_KNOWN:
@@ -81,10 +86,21 @@ def _made(smiles: str) -> FromSmiles:
         remarks.append("charged; QM9 has neutral molecules")
     if any(atom.GetNumRadicalElectrons() for atom in mol.GetAtoms()):
         remarks.append("a radical; QM9 has none")
-    if any(atom.GetIsotope() for atom in mol.GetAtoms()):
-        remarks.append("isotopes make no difference")
+    if any(one.specified == Chem.StereoSpecified.Unspecified for one in Chem.FindPotentialStereo(mol)):
+        remarks.append("which stereoisomer is not said; RDKit chose one")
     remarks += _embed(mol)
     return FromSmiles(molecule_of(mol, np.asarray(mol.GetConformer().GetPositions())), tuple(remarks))
+
+
+def _in_one_order(mol: Mol) -> Mol:
+    """The same molecule with its atoms in one order, however it was spelled; what decides it, but says nothing, is left out."""
+    from rdkit import Chem
+
+    for atom in mol.GetAtoms():
+        atom.SetIsotope(0)
+        atom.SetAtomMapNum(0)
+    again = Chem.MolFromSmiles(Chem.MolToSmiles(Chem.RemoveHs(mol)))
+    return mol if again is None else again
 
 
 def _embed(mol: Mol) -> list[str]:
