@@ -10,19 +10,13 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from dropgnn.cli.running import run_with_bar
+from dropgnn.cli.running import Preset, run_with_bar
 
 commands = typer.Typer(
     help="Train what a table or figure of the paper needs, as far as it is missing, and print it beside the paper's values.",
     no_args_is_help=True,
 )
 
-Preset = Annotated[
-    str,
-    typer.Option(
-        help="p and loss as in the text (paper), in its code (published), or in the text but with one loss (no-auxiliary)."
-    ),
-]
 Jobs = Annotated[int, typer.Option(min=1, help="Processes to use, one thread each.")]
 Cluster = Annotated[str | None, typer.Option(help="Run on Ray: 'local', or the address of a cluster.")]
 Work = Annotated[Path, typer.Option(help="Where finished trials are kept; run again to go on.")]

@@ -1,4 +1,4 @@
-"""Trials with a progress bar, for every command that runs some."""
+"""What commands that train have in common: an option, progress bars, files they may write, trials."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,6 +14,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 if TYPE_CHECKING:
     from dropgnn.experiments.store import Store
+
+Preset = Annotated[
+    str,
+    typer.Option(
+        help="p and loss as in the text (paper), in its code (published), or in the text but with one loss (no-auxiliary)."
+    ),
+]
+"""An option of every command that trains."""
 
 
 def progress_bar(console: Console, unit: str) -> Progress:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dropgnn.cli.qm9 import load_qm9
-from dropgnn.cli.running import new_file, progress_bar
+from dropgnn.cli.running import Preset, new_file, progress_bar
 
 if TYPE_CHECKING:
     from dropgnn.data.qm9.arrays import Arrays
@@ -41,12 +41,7 @@ def qm9(
     limit: Annotated[int | None, typer.Option(help="Molecules to use, 80/10/10; else all.")] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs.")] = 300,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Molecules per step; else the model's own.")] = None,
-    preset: Annotated[
-        str,
-        typer.Option(
-            help="p and loss as in the text (paper), in its code (published), or in the text but with one loss (no-auxiliary)."
-        ),
-    ] = "paper",
+    preset: Preset = "paper",
     chemistry: Annotated[str, typer.Option(help="sanitized, or pyg: features as in PyG's QM9.")] = "sanitized",
     seed: Annotated[int, typer.Option(help="For split, weights, batches and runs.")] = 0,
     out: Annotated[Path | None, typer.Option(help="The model's file; else named after what it is.")] = None,
