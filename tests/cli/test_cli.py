@@ -154,7 +154,7 @@ def test_brec_without_data(tmp_path: Path) -> None:
         ),
         (("table2", "--protocol", "best"), "'protocol' must be one of gin, nested (got 'best')"),
         (("table1", "--task", "limits3"), "'task' must be one of limits1, limits2,"),
-        (("table1", "--preset", "best"), "'preset' must be one of paper, published (got 'best')"),
+        (("table1", "--preset", "best"), "'preset' must be one of paper, published, no-auxiliary (got 'best')"),
     ],
 )
 def test_reproduce_says_what_there_is(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:

@@ -146,6 +146,15 @@ def test_ctrl_c_in_the_middle_of_a_step_counts_after_it(few: QM9, monkeypatch: p
     assert fit.position.step == 2
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """As in a terminal; processes that share tests among them leave Ctrl-C to the first one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_does_not_wait_for_validation_and_nothing_is_lost(few: QM9, tmp_path: Path) -> None:
     whole = Fit(SMALL, few)
     whole.run()
