@@ -4,7 +4,7 @@ is good for. And what is dropped then."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dropgnn.nn.outcome import AUXILIARY_SHARE
 from dropgnn.registry import Registry
@@ -28,17 +28,16 @@ class Preset:
 
 
 SYNTHETIC_RUNS = 50
+PAPER = Preset(lambda m: 1.0 / m, lambda m: 2.0 / m, SYNTHETIC_RUNS, AUXILIARY_SHARE, published_features=False)
 
 PRESETS = Registry[Preset](
     "preset",
     {
-        "paper": Preset(
-            lambda m: 1.0 / m, lambda m: 2.0 / m, SYNTHETIC_RUNS, AUXILIARY_SHARE, published_features=False
-        ),
+        "paper": PAPER,
         "published": Preset(
             lambda m: 2.0 / (1.0 + m), lambda m: 2.0 / (1.0 + m), SYNTHETIC_RUNS, 1.0 / 4.0, published_features=True
         ),
-        "no-auxiliary": Preset(lambda m: 1.0 / m, lambda m: 2.0 / m, SYNTHETIC_RUNS, 0.0, published_features=False),
+        "no-auxiliary": replace(PAPER, auxiliary_share=0.0),
     },
 )
 
