@@ -84,8 +84,8 @@ PROTOCOLS = Registry[Protocol](
 MORE = 4
 """How many times the runs of training models with random runs are also tested with."""
 
-WATCHED_EVERY = 10
-"""Epochs between looks at the training part."""
+WATCHED_EVERY = 50
+"""Epochs between looks at the training part, which has nine times the graphs of the test part."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Result(TypedDict):
         curve: Accuracy after every epoch on the graphs that it is selected by.
         more_runs: The same with ``MORE`` times the runs, where they are random.
         test: In protocol ``nested``, accuracy on the test graphs after the best of these epochs.
-        losses, trained: After every tenth epoch the loss, and the accuracy on the training part in evaluation mode.
+        losses, trained: Every ``WATCHED_EVERY`` epochs the loss, and the accuracy on the training part in evaluation mode.
         data: How the dataset and its folds were made.
         seconds: Of processor time, so that pauses and other work on the machine do not count.
     """
