@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -36,6 +37,11 @@ from tests.conftest import generator
 from tests.experiments.test_studies import made_up_fold
 
 SMALL = Trial("MUTAG", "gin", "random", 0, hidden=8, epochs=2, batches=3, batch_size=8)
+
+
+def folds_of_gin(curves: Sequence[Sequence[float]]) -> list[Found]:
+    """Results of a plain GIN, fold by fold."""
+    return [Found(replace(SMALL, fold=fold, drops="none"), {"curve": curve}, 1.0) for fold, curve in enumerate(curves)]
 
 
 @pytest.fixture
@@ -138,7 +144,7 @@ def test_kept_plans_change_nothing(data_root: object) -> None:
 def test_the_epoch_is_the_best_of_the_means() -> None:
     assert best_epoch([0.2, 0.9, 0.9, 0.1]) == 1
     found = [made_up_fold(trial) for trial in trials(Extent(contestants=tuple(CONTESTANTS)))]
-    sheet, _ = summarize(found)
+    sheet = summarize(found)[0]
     assert isinstance(sheet, Sheet)
     rows = dict(sheet.rows)
     more, usual = rows["DropGIN, random, four times the runs in testing"], rows["DropGIN, random, O(rn), r about 20"]
@@ -155,8 +161,8 @@ def test_the_epoch_is_the_best_of_the_means() -> None:
 def test_no_fold_has_a_say_in_how_it_is_read() -> None:
     """Two epochs, each good for one fold: selected on all folds one of them shines, chosen elsewhere both fail."""
     curves = [[1.0, 0.0], [0.0, 1.0]]
-    found = [Found(replace(SMALL, fold=fold, drops="none"), {"curve": curve}, 1.0) for fold, curve in enumerate(curves)]
-    selected, elsewhere = summarize(found)
+    found = folds_of_gin(curves)
+    selected, elsewhere, _ = summarize(found)
     assert isinstance(selected, Sheet)
     assert isinstance(elsewhere, Sheet)
     assert dict(selected.rows)["GIN, O(n)"][0].values == (100.0, 0.0)
@@ -183,10 +189,7 @@ def test_rounding_does_not_choose_the_epoch() -> None:
     """Equal means stay equal in a file that keeps six digits: the first epoch is the best in either case."""
     curves = [[17 / 18, 16 / 18], [15 / 18, 16 / 18], [16 / 19, 16 / 19]]
     for kept in (curves, [[round(value, 6) for value in curve] for curve in curves]):
-        found = [
-            Found(replace(SMALL, fold=fold, drops="none"), {"curve": curve}, 1.0) for fold, curve in enumerate(kept)
-        ]
-        sheet = summarize(found)[0]
+        sheet = summarize(folds_of_gin(kept))[0]
         assert isinstance(sheet, Sheet)
         assert dict(sheet.rows)["GIN, O(n)"][0].values == pytest.approx(
             [100 * 17 / 18, 100 * 15 / 18, 100 * 16 / 19], abs=1e-3
@@ -244,13 +247,26 @@ def test_a_grid_is_decided_by_test_folds_or_by_validation() -> None:
             result = {"curve": [0.9 if good else 0.8], "more_runs": [], "test": 0.5 if good else 1.0}
             found.append(Found(replace(trial, protocol=protocol), result, 1.0))
     assert len(found) == 2 * 2 * 8
-    selected, elsewhere, honest = summarize(found)
+    selected, elsewhere, unselected, honest = summarize(found)
     assert isinstance(selected, Sheet)
     assert isinstance(elsewhere, Sheet)
+    assert isinstance(unselected, Sheet)
     assert isinstance(honest, Sheet)
     assert dict(elsewhere.rows)["GIN"][0].values == pytest.approx([90.0, 90.0])
     assert dict(selected.rows)["GIN, O(n)"][0].values == pytest.approx([90.0, 90.0])
+    assert dict(unselected.rows)["GIN"][0].values == pytest.approx([100 * (0.9 + 7 * 0.8) / 8] * 2)
     assert dict(honest.rows)["GIN"][0].values == pytest.approx([50.0, 50.0])
+
+
+def test_nothing_is_selected_from_the_last_epochs() -> None:
+    """Fold by fold their mean, whatever the others say; the kernel, whose choices are all there is, has no such row."""
+    curves = [[1.0] * 300 + [0.5] * 50, [0.0] * 300 + [0.6, 0.8] * 25]
+    trained = folds_of_gin(curves)
+    kernel = Found(replace(SMALL, method="wl", drops="none"), {"curve": [0.9]}, 1.0)
+    *_, unselected = summarize([*reversed(trained), kernel])
+    assert isinstance(unselected, Sheet)
+    assert dict(unselected.rows)["GIN"][0].values == pytest.approx([50.0, 70.0])
+    assert not any("kernel" in name for name, _ in unselected.rows)
 
 
 def test_the_paper_decides_widths() -> None:
