@@ -33,7 +33,11 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor], facts: Mapping[str, 
 
 def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read a file; one that was damaged or changed since it was written is an error."""
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except OSError as problem:
+        raise DataProblem(f"{path} cannot be read ({problem.strerror})") from problem
+    if not there:
         raise DataProblem(f"{path} is not there, or no file")
     try:
         with safe_open(path, framework="pt") as kept:
@@ -54,5 +58,6 @@ def _check(tensors: Mapping[str, Tensor], facts: str) -> str:
     digest = hashlib.blake2b(facts.encode(), digest_size=16)
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
+        if tensor.numel():  # strides of nothing may be anything
+            digest.update(tensor.reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()

@@ -58,7 +58,7 @@ def show(
     edge_features: Annotated[bool, typer.Option("--edge-features", help="Labels of edges become features.")] = False,
 ) -> None:
     """The statistics of one dataset, and how it was made; ``qm9`` is one of molecules."""
-    from dropgnn.data.datasets import load_dataset
+    from dropgnn.data.datasets import PAPER, load_dataset
 
     if name.lower() == "qm9":
         _show_molecules(data)
@@ -67,8 +67,10 @@ def show(
     table, console = _table(), Console()
     _add(table, dataset)
     console.print(table)
-    for note in dataset.notes:
-        console.print(f"  {note}", highlight=False)
+    remark = PAPER[dataset.name].remark if dataset.name in PAPER else ""
+    for note in (*dataset.notes, remark):
+        if note:
+            console.print(f"  {note}", highlight=False)
     sizes = ", ".join(f"{number} of class {label}" for label, number in enumerate(dataset.graphs.y.bincount().tolist()))
     console.print(f"  {sizes}", highlight=False)
 

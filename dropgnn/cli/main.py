@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn
 
 import typer
 from rich.console import Console
@@ -34,11 +35,19 @@ def app() -> None:
     try:
         commands()
     except DropGNNError as problem:
-        others = os.environ.get("RANK", "0") != "0"  # under torchrun one says it for all
-        Console(stderr=True, quiet=others).print(
-            f"[bold red]error:[/] {escape(str(problem))}", highlight=False, soft_wrap=True
-        )
-        sys.exit(2)
+        _fail(str(problem))
+    except OSError as problem:
+        if problem.filename is None:
+            raise
+        _fail(
+            f"{problem.filename}: {problem.strerror}"
+        )  # a file that may not be read, a folder that may not be entered
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted")
         sys.exit(130)
+
+
+def _fail(message: str) -> NoReturn:
+    others = os.environ.get("RANK", "0") != "0"  # under torchrun one says it for all
+    Console(stderr=True, quiet=others).print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
+    sys.exit(2)

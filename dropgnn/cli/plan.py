@@ -44,8 +44,8 @@ def plan(
 
 
 def _graphs(source: str, data: Path | None) -> list[Data]:
+    from dropgnn.data.datasets import load_dataset
     from dropgnn.data.files import read_graphs
-    from dropgnn.data.locate import find_tu
     from dropgnn.data.synthetic import SYNTHETIC, task
     from dropgnn.errors import DataProblem
 
@@ -54,9 +54,10 @@ def _graphs(source: str, data: Path | None) -> list[Data]:
     if Path(source).is_file() or Path(source).suffix:
         return read_graphs(Path(source))
     try:
-        return read_graphs(find_tu(source, data))
+        dataset = load_dataset(source, data=data, features="constant", filter="none", download=False)
     except DataProblem as problem:
         raise DataProblem(f"{problem}\nThe synthetic tasks are {', '.join(SYNTHETIC)}.") from None
+    return list(dataset.graphs)
 
 
 def _rows(advice: RunPlan, delta: float, t: float) -> list[tuple[str, str, str]]:

@@ -114,7 +114,7 @@ def table2(
 ) -> None:
     import os
 
-    from dropgnn.data.datasets import paper_name
+    from dropgnn.data.locate import paper_name
     from dropgnn.errors import InvalidArgument
     from dropgnn.experiments.graph_classification import PROTOCOLS, dataset_of
     from dropgnn.experiments.paper import DATASETS
@@ -124,7 +124,8 @@ def table2(
 
     PRESETS[preset]  # an unknown name is an error now
     PROTOCOLS[protocol]
-    chosen = tuple(dict.fromkeys(map(paper_name, datasets.split(",") if datasets else DATASETS)))
+    named = map(str.strip, datasets.split(",")) if datasets else DATASETS
+    chosen = tuple(dict.fromkeys(map(paper_name, named)))
     for one in chosen:
         if one not in DATASETS:
             raise InvalidArgument("datasets", f"must be among {', '.join(DATASETS)}", got=repr(one))

@@ -22,29 +22,33 @@ FORMAT = "2"
 def parsed(sources: Sequence[Path], parse: Callable[[], RawGraphs]) -> RawGraphs:
     """What ``parse`` makes of the files, or was found to make of files of the same content before."""
     digest = hashlib.blake2b(FORMAT.encode(), digest_size=16)
-    for source in sources:
-        content = source.read_bytes()
-        digest.update(f"{source.name} {len(content)} ".encode() + content)
-    path = cache_folder() / "parsed" / f"{digest.hexdigest()}.safetensors"
-    found = _load(path)
+    for path in sources:
+        content = path.read_bytes()
+        digest.update(f"{path.name} {len(content)} ".encode() + content)
+    source = digest.hexdigest()
+    found = _load(source)
     if found is None:
         found = parse()
         with suppress(DataProblem):  # a cache that cannot be written is none
-            _save(path, found)
+            _save(source, found)
     return found
 
 
-def _load(path: Path) -> RawGraphs | None:
-    """What is kept there, or ``None`` where that is nothing, or damaged."""
+def _path(source: str) -> Path:
+    return cache_folder() / "parsed" / f"{source}.safetensors"
+
+
+def _load(source: str) -> RawGraphs | None:
+    """What is kept of a source, or ``None`` where that is nothing, or damaged, or of another source."""
     try:
-        tensors, facts = load_tensors(path)
+        tensors, facts = load_tensors(_path(source))
         found = RawGraphs(**tensors, repairs=tuple(facts["repairs"]))
     except (DataProblem, KeyError, TypeError):
         return None
-    return found if found.is_consistent else None
+    return found if facts.get("source") == source and found.is_consistent else None
 
 
-def _save(path: Path, raw: RawGraphs) -> None:
+def _save(source: str, raw: RawGraphs) -> None:
     values = {field.name: getattr(raw, field.name) for field in fields(raw)}
     tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
-    save_tensors(path, tensors, {"repairs": raw.repairs})
+    save_tensors(_path(source), tensors, {"source": source, "repairs": raw.repairs})

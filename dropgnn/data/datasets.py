@@ -17,7 +17,7 @@ from dropgnn.data.cache import parsed
 from dropgnn.data.collection import Collection
 from dropgnn.data.folds import Fold, published_folds, stratified_folds
 from dropgnn.data.gin_text import read_gin_text
-from dropgnn.data.locate import TU, Place, find_dataset
+from dropgnn.data.locate import IN_TU, Place, find_dataset, paper_name
 from dropgnn.data.raw import RawGraphs
 from dropgnn.data.tu_folder import read_tu_folder
 from dropgnn.errors import InvalidArgument
@@ -50,15 +50,18 @@ FEATURES = Registry[Callable[[RawGraphs], Tensor]](
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the paper treats a dataset."""
+    """How the paper treats a dataset, and what there is to say about it."""
 
     features: str
     filter: str = "none"
+    remark: str = ""
 
 
 PAPER = {
     "MUTAG": Recipe("labels"),
-    "PTC": Recipe("labels"),
+    "PTC": Recipe(
+        "labels", remark="the paper prints statistics of PTC_MR, 2 to 64 nodes; the GIN paper's PTC has others"
+    ),
     "PROTEINS": Recipe("labels", "proteins"),
     "IMDB-B": Recipe("degree", "at-most-70-nodes"),
     "IMDB-M": Recipe("degree", "at-most-70-nodes"),
@@ -121,8 +124,10 @@ def load_dataset(
     place = find_dataset(name, data, download=download)
     raw = _read(place)
     recipe = PAPER.get(paper_name(name)) or PAPER.get(paper_name(place.name))
-    filter = filter or (recipe.filter if recipe else "none")
-    features = features or (recipe.features if recipe else _features_at_hand(raw, name))
+    if filter is None:
+        filter = recipe.filter if recipe else "none"
+    if features is None:
+        features = recipe.features if recipe else _features_at_hand(raw, name)
     x, edge_attr = FEATURES[features](raw).float(), None
     if edge_features:
         edge_attr = _one_hot(_needed(raw.edge_label, "labels of edges", "edge_features")).float()
@@ -138,7 +143,7 @@ def load_dataset(
         PUBLISHED if folds is not None else f"folds: stratified, seed {seed}",
         *raw.repairs,
     ]
-    if recipe and place.name == TU["PTC"]:
+    if recipe and place.name == IN_TU["PTC"]:
         notes.append("PTC_MR of the TU collection, not the file of the GIN paper")
     if raw.edge_label is not None:
         notes.append("labels of edges: " + ("features" if edge_features else "left out"))
@@ -148,12 +153,6 @@ def load_dataset(
     notes.append(f"{CONTENT}{_digest(graphs, split)}")
     called = next((one for one in map(paper_name, (name, place.name)) if one in PAPER), place.name)
     return Dataset(called, graphs, classes.numel(), split, raw.largest_degrees[chosen], tuple(notes))
-
-
-def paper_name(name: str) -> str:
-    """The paper's name for a dataset, whatever it is called in files."""
-    short = name.upper().replace("IMDBBINARY", "IMDB-B").replace("IMDBMULTI", "IMDB-M")
-    return {"IMDB-BINARY": "IMDB-B", "IMDB-MULTI": "IMDB-M", "IMDBB": "IMDB-B", "IMDBM": "IMDB-M"}.get(short, short)
 
 
 def _read(place: Place) -> RawGraphs:
@@ -172,7 +171,7 @@ def _features_at_hand(raw: RawGraphs, name: str) -> str:
             "features",
             f"must be chosen for {name}, whose nodes have neither labels nor attributes",
             got=None,
-            hint="pass features='degree' or features='constant'",
+            hint="choose 'degree' or 'constant'",
         )
     return "+".join(there)
 

@@ -12,6 +12,9 @@ from dropgnn.errors import DataProblem
 
 FOLDS = 10
 
+DIGITS = 18
+"""That the number of a graph has at most, whatever a file may say."""
+
 
 class Fold(NamedTuple):
     """Numbers of graphs."""
@@ -74,7 +77,10 @@ def _read(path: Path, graphs: int) -> Tensor:
     for line, text in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), start=1):
         if not text.strip():
             continue
-        if not text.strip().isdecimal() or int(text) >= graphs:
-            raise DataProblem(f"{path}, line {line}: must be the number of a graph, 0 to {graphs - 1}, got {text!r}")
-        numbers.append(int(text))
+        number = text.strip()
+        if not number.isdecimal() or len(number) > DIGITS or int(number) >= graphs:
+            raise DataProblem(
+                f"{path}, line {line}: must be the number of a graph, 0 to {graphs - 1}, got {text[:DIGITS]!r}"
+            )
+        numbers.append(int(number))
     return torch.tensor(numbers, dtype=torch.long)

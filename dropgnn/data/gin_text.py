@@ -14,6 +14,8 @@ from torch_geometric.data import Data
 
 from dropgnn.errors import DataProblem
 
+TOO_LARGE = 2**63
+
 
 def read_gin_text(path: Path) -> list[Data]:
     """Graphs with ``tag`` ``[N]``, ``edge_index`` and the label ``y`` as the file has them."""
@@ -45,9 +47,10 @@ def _read_graph(lines: _Lines) -> Data:
     known = [set(neighbors) for _, neighbors in rows]
     for node, (_, neighbors) in enumerate(rows):
         for other in neighbors:
-            if node not in known[other]:
+            if other == node or node not in known[other]:
                 lines.number -= size - 1 - node  # back to the node's line
-                raise ValueError(f"node {node} lists {other} as a neighbour, but {other} does not list {node}")
+                wrong = "itself" if other == node else f"{other} as a neighbour, but {other} does not list {node}"
+                raise ValueError(f"node {node} lists {wrong}")
     edges = [(other, node) for node, (_, neighbors) in enumerate(rows) for other in neighbors]
     edge_index = torch.tensor(edges, dtype=torch.long).reshape(-1, 2).t().contiguous()
     tags = torch.tensor([tag for tag, _ in rows], dtype=torch.long)
@@ -79,4 +82,7 @@ class _Lines(Iterator[list[int]]):
     def __next__(self) -> list[int]:
         line = next(self._rest)
         self.number += 1
-        return [int(word) for word in line.split()]
+        numbers = [int(word) for word in line.split()]
+        if any(abs(number) >= TOO_LARGE for number in numbers):
+            raise ValueError("a number is too large")
+        return numbers

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from itertools import product
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from dropgnn.errors import DataMissing, DataProblem
+from dropgnn.errors import DataMissing, DataProblem, InvalidArgument
 
-SHORT = {"IMDBB": "IMDBBINARY", "IMDBM": "IMDBMULTI"}
-"""Folders of the GIN paper's text files, by the names of the datasets in capitals without dashes."""
+IN_GIN = {"IMDB-B": "IMDBBINARY", "IMDB-M": "IMDBMULTI"}
+"""Datasets that have another name in the GIN paper's folders."""
 
-TU = {"IMDBBINARY": "IMDB-BINARY", "IMDBMULTI": "IMDB-MULTI", "PTC": "PTC_MR"}
-"""What the TU collection calls datasets that have other names in these folders."""
+IN_TU = {"IMDB-B": "IMDB-BINARY", "IMDB-M": "IMDB-MULTI", "PTC": "PTC_MR"}
+"""Datasets that have another name in the TU collection."""
 
 
 class Place(NamedTuple):
@@ -23,10 +24,18 @@ class Place(NamedTuple):
 
     path: Path
     name: str
+    is_text: bool = False
 
-    @property
-    def is_text(self) -> bool:
-        return self.path.suffix == ".txt"
+
+def paper_name(name: str) -> str:
+    """The paper's name for a dataset, whatever it is called in files."""
+    plain = _plain(name)
+    called = (paper for paper, folder in IN_GIN.items() if plain in (_plain(paper), folder))
+    return next(called, name.upper())
+
+
+def _plain(name: str) -> str:
+    return name.upper().replace("-", "")
 
 
 def cache_folder() -> Path:
@@ -35,18 +44,10 @@ def cache_folder() -> Path:
 
 def data_folders(given: Path | None = None) -> list[Path]:
     """The folders to look in, first one first."""
+    if given is not None and not given.is_dir():
+        raise InvalidArgument("data", "must be a folder that is there", got=given)
     named = os.environ.get("DROPGNN_DATA")
     return [folder for folder in (given, Path(named) if named else None, cache_folder()) if folder is not None]
-
-
-def find_tu(name: str, given: Path | None = None) -> Path:
-    """The text file of a graph classification dataset, e.g. ``tu/MUTAG/MUTAG.txt`` below one of the data folders."""
-    tried = _text_files(name, given)
-    for path in tried:
-        if path.is_file():
-            return path
-    places = "\n  ".join(map(str, tried))
-    raise DataMissing(f"no dataset '{name}' found; pass --data DIR or set DROPGNN_DATA. Looked for\n  {places}")
 
 
 def find_dataset(name: str, given: Path | None = None, *, download: bool = True) -> Place:
@@ -54,12 +55,9 @@ def find_dataset(name: str, given: Path | None = None, *, download: bool = True)
     folder = Path(name)
     is_name = folder.name == name
     if is_name:
-        for path in _text_files(name, given):
-            if path.is_file():
-                return Place(path, path.stem)
-        for path, called in _raw_folders(name, given):
-            if (path / f"{called}_A.txt").is_file():
-                return Place(path, called)
+        for place in map(partial(_below, name=name), data_folders(given)):
+            if place is not None:
+                return place
     if folder.is_dir():
         return _in_folder(folder.resolve())
     if not download or not is_name:
@@ -67,39 +65,43 @@ def find_dataset(name: str, given: Path | None = None, *, download: bool = True)
             f"no dataset '{name}' in {', '.join(map(str, data_folders(given)))}, and no folder of that name; pass --data DIR "
             "or set DROPGNN_DATA"
         )
-    return _download(_in_tu(name))
+    return _download(IN_TU.get(paper_name(name), name))
+
+
+def _below(folder: Path, name: str) -> Place | None:
+    """A dataset by its name, or by those it has elsewhere, below a data folder; text files before raw ones."""
+    paper = paper_name(name)
+    names = dict.fromkeys((name, name.upper(), _plain(name), IN_GIN.get(paper, paper), IN_TU.get(paper, paper)))
+    folders = [folder / middle / called for middle in ("tu", "") for called in names]
+    return next(filter(None, chain(map(_text_in, folders), map(_raw_in, folders))), None)
 
 
 def _in_folder(folder: Path) -> Place:
     """The dataset that lies in a folder, however it is written."""
+    place = _text_in(folder) or _raw_in(folder)
+    if place is None:
+        raise DataProblem(
+            f"{folder} holds neither {folder.name}.txt nor the raw files of a TU dataset (NAME_A.txt, ...)"
+        )
+    return place
+
+
+def _text_in(folder: Path) -> Place | None:
     text = folder / f"{folder.name}.txt"
-    if text.is_file():
-        return Place(text, folder.name)
+    return Place(text, folder.name, is_text=True) if text.is_file() else None
+
+
+def _raw_in(folder: Path) -> Place | None:
+    """Raw files, called as the folder is, or however the only ones are."""
     for raw in (folder, folder / "raw"):
-        for path in sorted(raw.glob("*_A.txt")):
-            return Place(raw, path.name.removesuffix("_A.txt"))
-    raise DataProblem(f"{folder} holds neither {folder.name}.txt nor the raw files of a TU dataset (NAME_A.txt, ...)")
-
-
-def _text_files(name: str, given: Path | None) -> list[Path]:
-    key = _key(name)
-    return [folder / middle / key / f"{key}.txt" for folder in data_folders(given) for middle in ("tu", "")]
-
-
-def _raw_folders(name: str, given: Path | None) -> list[tuple[Path, str]]:
-    """Where raw files may lie, and what they are called there."""
-    called = dict.fromkeys((name, name.upper(), _in_tu(name)))
-    places = product(called, data_folders(given), ("tu", ""), ("raw", ""))
-    return [(folder / middle / one / last, one) for one, folder, middle, last in places]
-
-
-def _key(name: str) -> str:
-    short = name.upper().replace("-", "")
-    return SHORT.get(short, short)
-
-
-def _in_tu(name: str) -> str:
-    return TU.get(_key(name), name)
+        names = sorted(path.name.removesuffix("_A.txt") for path in raw.glob("*_A.txt"))
+        if folder.name in names:
+            return Place(raw, folder.name)
+        if len(names) > 1:
+            raise DataProblem(f"{raw} holds several datasets ({', '.join(names)}); give each a folder of its own")
+        if names:
+            return Place(raw, names[0])
+    return None
 
 
 def _download(name: str) -> Place:
@@ -112,7 +114,8 @@ def _download(name: str) -> Place:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder) as beside:  # what is there under its name is there as a whole
             archive = download_url(f"{TUDataset.url}/{name}.zip", beside)
-            extract_zip(archive, beside)  # a folder of the dataset's name
+            extract_zip(archive, beside)
+            _in_folder(Path(beside) / name)  # or there is nothing in it that is worth keeping
             with suppress(OSError):  # someone else was faster
                 (Path(beside) / name).rename(folder / name)
     except Exception as problem:  # whatever the network, the server or the archive may say

@@ -54,6 +54,11 @@ class RawGraphs:
     @property
     def is_consistent(self) -> bool:
         """Whether everything is about the same graphs, nodes and edges."""
+        if any(
+            sizes.dtype != torch.long or sizes.dim() != 1 or bool((sizes < 0).any())
+            for sizes in (self.nodes, self.edges)
+        ):
+            return False
         nodes, edges = int(self.nodes.sum()), int(self.edges.sum())
         per_node = (values for values in (self.tag, self.attributes) if values is not None)
         if not len(self) == self.edges.numel() == self.y.numel() or self.edge_index.shape != (2, edges):

@@ -4,6 +4,8 @@ any, ``NAME_node_labels.txt``, ``NAME_node_attributes.txt`` and ``NAME_edge_labe
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_left
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +20,15 @@ def read_tu_folder(folder: Path, name: str) -> RawGraphs:
     files = _Files(folder, name)
     graph_of_node = files.integers("graph_indicator") - 1
     labels = files.integers("graph_labels")
+    if not len(labels):
+        raise files.problem("graph_labels", "has no graph")
     _check_indicator(files, graph_of_node, len(labels))
     nodes = np.bincount(graph_of_node, minlength=len(labels))
     ends = files.integers("A", columns=2) - 1
     _check_edges(files, ends, graph_of_node)
-    edge_label = files.integers("edge_labels") if files.has("edge_labels") else None
-    if edge_label is not None and len(edge_label) != len(ends):
-        raise files.problem("edge_labels", f"must have a line for each of the {len(ends)} edges, has {len(edge_label)}")
-    kept, repairs = _without_repetitions(ends, graph_of_node)
-    tag, merged = _node_labels(files, len(graph_of_node))
+    edge_label, made = _labels(files, "edge", len(ends))
+    kept, repairs = _without_repetitions(ends, graph_of_node, edge_label)
+    tag, merged = _labels(files, "node", len(graph_of_node))
     left_out = ("attributes of edges: left out",) if files.has("edge_attributes") else ()
     _check_both_directions(files, ends, kept, len(graph_of_node))
     ends = ends[kept]
@@ -37,19 +39,19 @@ def read_tu_folder(folder: Path, name: str) -> RawGraphs:
         torch.from_numpy(np.ascontiguousarray((ends - first[graph_of_node[ends]]).T)),
         torch.from_numpy(labels),
         tag,
-        files.per_node("node_attributes", len(graph_of_node), np.float64),
-        None if edge_label is None else torch.from_numpy(edge_label[kept]),
-        (*repairs, *merged, *left_out),
+        files.per("node", "attributes", len(graph_of_node), np.float64),
+        None if edge_label is None else edge_label[kept],
+        (*repairs, *merged, *made, *left_out),
     )
 
 
-def _node_labels(files: _Files, nodes: int) -> tuple[torch.Tensor | None, tuple[str, ...]]:
-    """One label for every node; where lines have several, one for each combination of them, which is said."""
-    table = files.per_node("node_labels", nodes, np.int64)
+def _labels(files: _Files, of: str, number: int) -> tuple[torch.Tensor | None, tuple[str, ...]]:
+    """One label for every node or edge; where lines have several, one for each combination of them, which is said."""
+    table = files.per(of, "labels", number, np.int64)
     if table is None or table.size(1) == 1:
         return None if table is None else table.squeeze(1), ()
     _, label = torch.unique(table, dim=0, return_inverse=True)
-    return label, (f"made one label of the {table.size(1)} of each node",)
+    return label, (f"made one label of the {table.size(1)} of each {of}",)
 
 
 class _Files:
@@ -76,13 +78,13 @@ class _Files:
             raise self.problem(what, f"must have {columns} number(s) a line, has {table.shape[1]}")
         return table if columns > 1 else table[:, 0]
 
-    def per_node(self, what: str, nodes: int, dtype: type) -> torch.Tensor | None:
-        """A row for every node; real numbers in single precision."""
-        if not self.has(what):
+    def per(self, of: str, values: str, number: int, dtype: type) -> torch.Tensor | None:
+        """A row for every node or edge; real numbers in single precision."""
+        if not self.has(what := f"{of}_{values}"):
             return None
         table = self._table(what, dtype)
-        if len(table) != nodes:
-            raise self.problem(what, f"must have a line for each of the {nodes} nodes, has {len(table)}")
+        if len(table) != number:
+            raise self.problem(what, f"must have a line for each of the {number} {of}s, has {len(table)}")
         with np.errstate(over="ignore"):
             table = table.astype(np.float32) if dtype is np.float64 else table
         infinite = np.flatnonzero(~np.isfinite(table).all(axis=1))
@@ -98,27 +100,33 @@ class _Files:
         self._numbers[what] = [number for number, line in enumerate(lines, start=1) if line.strip()]
         rows = [line for line in lines if line.strip()]
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of an empty file
-                return np.loadtxt(rows, dtype=dtype, delimiter=",", ndmin=2, comments=None)
+            return _parse(rows, dtype)
         except ValueError as problem:
-            wrong = _first_wrong(rows, int if dtype is np.int64 else float)
+            wrong = _first_wrong(rows, dtype)
+            kind = "whole numbers" if dtype is np.int64 else "numbers"
             message = (
-                f"must be as many numbers as in the first line, with commas between them, found {rows[wrong][:40]!r}"
+                f"must be as many {kind} as in the first line, with commas between them, found {rows[wrong][:40]!r}"
             )
             raise self.problem(what, message, row=wrong) from problem
 
 
-def _first_wrong(rows: list[str], number: type) -> int:
-    """The first row that is not as many numbers as the first one."""
-    for position, row in enumerate(rows):
+def _parse(rows: Sequence[str], dtype: type) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of an empty file
+        return np.loadtxt(rows, dtype=dtype, delimiter=",", ndmin=2, comments=None)
+
+
+def _first_wrong(rows: Sequence[str], dtype: type) -> int:
+    """The first row that cannot be parsed with those before it, by bisection."""
+
+    def fails(last: int) -> bool:
         try:
-            list(map(number, row.split(",")))
+            _parse(rows[: last + 1], dtype)
         except ValueError:
-            return position
-        if row.count(",") != rows[0].count(","):
-            return position
-    return 0  # some number is too large
+            return True
+        return False
+
+    return bisect_left(range(len(rows) - 1), True, key=fails)
 
 
 def _check_indicator(files: _Files, graph_of_node: np.ndarray, graphs: int) -> None:
@@ -145,14 +153,20 @@ def _check_edges(files: _Files, ends: np.ndarray, graph_of_node: np.ndarray) -> 
         raise files.problem("A", f"the edge {_edge(ends, between)} joins two graphs", row=between[0])
 
 
-def _without_repetitions(ends: np.ndarray, graph_of_node: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+def _without_repetitions(
+    ends: np.ndarray, graph_of_node: np.ndarray, label: torch.Tensor | None
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """The lines to keep, graph by graph, and what was taken out."""
     loops = ends[:, 0] == ends[:, 1]
-    _, first = np.unique(_keys(ends, len(graph_of_node)), return_index=True)
+    _, first, same = np.unique(_keys(ends, len(graph_of_node)), return_index=True, return_inverse=True)
+    relabelled = 0 if label is None else int((label != label[first[same]]).sum())
     kept = np.sort(first[~loops[first]])
     kept = kept[np.argsort(graph_of_node[ends[kept, 0]], kind="stable")]
     repeated = len(ends) - len(first)
-    said = ((int(loops[first].sum()), "loop(s)"), (repeated, "repeated edge(s)"))
+    said = (
+        (int(loops[first].sum()), "loop(s)"),
+        (repeated, "repeated edge(s)" + (f", {relabelled} with another label" if relabelled else "")),
+    )
     return kept, tuple(f"took out {number} {what}" for number, what in said if number)
 
 

@@ -32,7 +32,7 @@ from dropgnn.registry import Registry
 from dropgnn.runs.samplers import Bernoulli, Sampler
 from dropgnn.training.batches import PlannedBatches
 from dropgnn.training.loop import Augment, unchanged
-from dropgnn.training.minibatch import count_right, optimizer_of, random_batches, train_epoch
+from dropgnn.training.minibatch import optimizer_of, random_batches, share_right, train_epoch
 from dropgnn.training.presets import DROPS, PRESETS
 from dropgnn.training.seeds import seeded_weights, stream
 
@@ -99,7 +99,7 @@ class Trial:
         fold: From 0.
         protocol: A name in ``PROTOCOLS``.
         hidden: Width of every layer.
-        dropout: Of features, behind the readout of each layer.
+        dropout: Of features, behind the readout of each layer of GIN, in front of that of other GNNs.
         batch_size: Graphs per step.
         epochs, batches: Epochs, and random batches in each.
         pool: Over the nodes of a graph; the published code adds them up, GIN's takes the mean on social networks.
@@ -195,9 +195,9 @@ def _train(
     """Fill in the result, epoch by epoch."""
     preset, model = PRESETS[trial.preset], build(trial, dataset)
     augment = augmentation(trial)
-    # What is only watched draws from a stream of its own, and so changes nothing.
-    generator, choices, watching = (
-        stream(trial.seed, f"{what}fold {trial.fold}") for what in ("runs of ", "", "watching ")
+    # Whatever is only watched draws from a stream of its own, and so changes nothing else.
+    generator, choices, watching, looking_back = (
+        stream(trial.seed, f"{what}fold {trial.fold}") for what in ("runs of ", "", "watching ", "looking back in ")
     )
     ready = _Ready(model, dataset, augment)
     more = _more_runs(model.sampler)
@@ -214,20 +214,20 @@ def _train(
             augment=augment,
         )
         scheduler.step()
-        result["curve"].append(count_right(model, ready.to_test(fold.test, generator)))
+        result["curve"].append(share_right(model, ready.to_test(fold.test, generator)))
         if more is not None:
             batches = [(batch, {"generator": watching}) for batch, _ in ready.to_test(fold.test, watching)]
-            result["more_runs"].append(count_right(model, batches, sampler=more))
+            result["more_runs"].append(share_right(model, batches, sampler=more))
         if epoch % WATCHED_EVERY == 0:
             result["losses"].append(loss)
-            result["trained"].append(count_right(model, ready.to_test(fold.train, watching)))
+            result["trained"].append(share_right(model, ready.to_test(fold.train, looking_back)))
         if held_out is not None and best_epoch(result["curve"]) == epoch - 1:
             kept = copy.deepcopy(model.state_dict())
         if on_epoch is not None:
             on_epoch(epoch, loss)
     if held_out is not None:
         model.load_state_dict(kept)
-        result["test"] = count_right(model, ready.to_test(held_out, generator))
+        result["test"] = share_right(model, ready.to_test(held_out, generator))
 
 
 def _more_runs(sampler: Sampler) -> Sampler | None:
@@ -290,5 +290,5 @@ def _head(encoder: torch.nn.Module, classes: int, trial: Trial) -> torch.nn.Modu
         return Pooled(LayerReadout(encoder.channels, classes, dropout=trial.dropout), pool=trial.pool)
     width = encoder.out_channels
     assert isinstance(width, int)
-    linear = torch.nn.Linear(width, classes)
-    return Pooled(torch.nn.Sequential(linear, torch.nn.Dropout(trial.dropout)), pool=trial.pool)
+    readout = torch.nn.Sequential(torch.nn.Dropout(trial.dropout), torch.nn.Linear(width, classes))
+    return Pooled(readout, pool=trial.pool)

@@ -55,7 +55,7 @@ def train_epoch(
 
 
 @torch.no_grad()
-def count_right(
+def share_right(
     model: DropGNN, batches: Sequence[tuple[Data, dict[str, Any]]], *, sampler: Sampler | None = None
 ) -> float:
     """The share of graphs predicted right, in evaluation mode; with another sampler than the model's, if one is given."""
@@ -63,9 +63,11 @@ def count_right(
     usual = model.eval_sampler
     model.eval_sampler = sampler or usual
     right = total = 0
-    for batch, arguments in batches:
-        prediction = model(*inputs(batch), **arguments).argmax(dim=1)
-        right += int((prediction == batch.y).sum())
-        total += batch.y.numel()
-    model.eval_sampler = usual
+    try:
+        for batch, arguments in batches:
+            prediction = model(*inputs(batch), **arguments).argmax(dim=1)
+            right += int((prediction == batch.y).sum())
+            total += batch.y.numel()
+    finally:
+        model.eval_sampler = usual
     return right / total

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import pytest
 
 from dropgnn.cli.main import app
+from tests.data.test_datasets import write_tu
 
 
 def dropgnn(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -64,6 +65,19 @@ def test_plan_for_a_file(tmp_path: Path) -> None:
     assert "p*                    0.1000" in shown.stdout
 
 
+def test_a_file_that_may_not_be_read_is_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "locked.edges").write_text("a b\n")
+    with patch.object(Path, "read_text", side_effect=PermissionError(13, "Permission denied", "locked.edges")):
+        shown = in_this_process("plan", str(tmp_path / "locked.edges"))
+    assert (shown.returncode, shown.stderr) == (2, "error: locked.edges: Permission denied\n")
+
+
+def test_plan_for_raw_files(tmp_path: Path) -> None:
+    write_tu(tmp_path / "OWN")
+    shown = in_this_process("plan", "OWN", "--data", str(tmp_path))
+    assert (shown.returncode, "2   5 nodes" in shown.stdout) == (0, True)
+
+
 def test_plan_for_a_real_dataset(data_root: Path) -> None:
     shown = dropgnn("plan", "MUTAG", "--hops", "4", DROPGNN_DATA=str(data_root))
     assert shown.returncode == 0
@@ -73,7 +87,7 @@ def test_plan_for_a_real_dataset(data_root: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["plan", "atlantis"], "error: no dataset 'atlantis' found; pass --data DIR or set DROPGNN_DATA"),
+        (["plan", "atlantis"], "error: no dataset 'atlantis' in "),
         (["plan", "none.g6"], "error: there is no file none.g6"),
         (["plan", "lcc", "--delta", "2"], "error: 'delta' must lie in (0, 1] (got 2.0)"),
         (["plan", "lcc", "--hops", "0"], "Invalid value for '--hops'"),
@@ -189,6 +203,7 @@ def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
     damaged = in_this_process("data", "list", "--data", str(tmp_path))
     assert damaged.returncode == 2
     assert "MUTAG.txt ends early: line 548 is missing" in " ".join(damaged.stderr.split())
+    assert "the paper prints statistics of PTC_MR" in in_this_process("data", "show", "PTC").stdout
     shown = in_this_process("data", "show", "MUTAG", "--data", str(data_root))
     assert "folds: published" in shown.stdout
 

@@ -12,10 +12,10 @@ from torch_geometric.io import read_tu_data
 
 from dropgnn.data.collection import Collection
 from dropgnn.data.datasets import FILTERS, PAPER, load_dataset
-from dropgnn.data.folds import FOLDS, stratified_folds
+from dropgnn.data.folds import FOLDS, split_off, stratified_folds
 from dropgnn.data.tu_folder import read_tu_folder
 from dropgnn.errors import DataProblem, InvalidArgument
-from dropgnn.tensor_files import load_tensors
+from dropgnn.tensor_files import load_tensors, save_tensors
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -76,6 +76,15 @@ def test_folds_of_our_own_keep_the_classes_together() -> None:
     assert not torch.equal(folds[0].test, stratified_folds(y, seed=1)[0].test)
 
 
+def test_what_is_split_off_keeps_the_classes_together() -> None:
+    y = torch.tensor([0] * 80 + [1] * 40)
+    train = torch.arange(20, 120)
+    split = split_off(train, y, seed=0)
+    assert torch.bincount(y[split.test]).tolist() == [6, 4]
+    assert torch.equal(torch.cat(split).sort().values, train)
+    assert not torch.equal(split.test, split_off(train, y, seed=1).test)
+
+
 def test_a_collection_is_a_list_of_graphs(data_root: Path) -> None:
     graphs = load_dataset("MUTAG").graphs
     assert Collection.of(list(graphs)).edge_index.equal(graphs.edge_index)
@@ -105,6 +114,26 @@ def test_what_is_kept_is_used_and_cannot_harm(data_root: Path, own_cache: Path) 
         kept.write_bytes(damaged)
         assert torch.equal(load_dataset("MUTAG").graphs.x, first.graphs.x)
         load_tensors(kept)  # as whole as it was
+
+
+def test_what_is_kept_of_another_source_does_not_count(tmp_path: Path, own_cache: Path) -> None:
+    one, other = write_tu(tmp_path / "ONE"), write_tu(tmp_path / "TWO", A="1, 2\n2, 1\n", graph_labels="1\n1\n")
+    load_dataset(str(one), features="constant")
+    (kept,) = own_cache.iterdir()
+    load_dataset(str(other), features="constant")
+    (swapped,) = set(own_cache.iterdir()) - {kept}
+    kept.write_bytes(swapped.read_bytes())
+    assert load_dataset(str(one), features="constant").graphs.edges.tolist() == [4, 2]
+
+
+@pytest.mark.parametrize("forged", [torch.tensor([[3, 2]]), torch.tensor([6, -1]), torch.tensor([2.5, 2.5])])
+def test_forged_sizes_are_not_believed(forged: torch.Tensor, tmp_path: Path, own_cache: Path) -> None:
+    folder = write_tu(tmp_path / "FORGED")
+    load_dataset(str(folder), features="constant")
+    (kept,) = own_cache.iterdir()
+    tensors, facts = load_tensors(kept)
+    save_tensors(kept, {**tensors, "nodes": forged}, facts)
+    assert load_dataset(str(folder), features="constant").graphs.nodes.tolist() == [3, 2]
 
 
 def write_tu(folder: Path, **files: str) -> Path:
@@ -143,7 +172,7 @@ def test_any_other_dataset(tmp_path: Path) -> None:
 
 def test_without_features_one_has_to_choose(tmp_path: Path) -> None:
     folder = str(write_tu(tmp_path / "BARE"))
-    with pytest.raises(InvalidArgument, match=r"must be chosen for .*features='degree' or features='constant'"):
+    with pytest.raises(InvalidArgument, match=r"must be chosen for .*choose 'degree' or 'constant'"):
         load_dataset(folder)
     assert load_dataset(folder, features="constant").graphs.x.tolist() == [[1.0]] * 5
     degree = load_dataset(folder, features="degree").graphs.x
@@ -160,9 +189,24 @@ def test_loops_and_repeated_edges_are_taken_out_and_said(tmp_path: Path) -> None
     assert "took out 1 loop(s)" in load_dataset(str(folder), features="constant").notes
 
 
-def test_several_labels_of_a_node_are_made_one(tmp_path: Path) -> None:
-    folder = write_tu(tmp_path / "MANY", node_labels="0, 5\n0, 6\n0, 5\n1, 5\n1, 5\n", edge_attributes="1\n" * 6)
-    dataset = load_dataset(str(folder))
+def test_repeated_edges_that_contradict_each_other_are_said(tmp_path: Path) -> None:
+    """The first one counts."""
+    folder = write_tu(tmp_path / "OTHER", A="1, 2\n2, 1\n1, 2\n4, 5\n5, 4\n4, 5\n", edge_labels="0\n0\n1\n2\n2\n2\n")
+    raw = read_tu_folder(folder, "OTHER")
+    assert raw.repairs == ("took out 2 repeated edge(s), 1 with another label",)
+    assert raw.edge_label is not None
+    assert raw.edge_label.tolist() == [0, 0, 2, 2]
+
+
+def test_several_labels_are_made_one(tmp_path: Path) -> None:
+    folder = write_tu(
+        tmp_path / "MANY", node_labels="0, 5\n0, 6\n0, 5\n1, 5\n1, 5\n", edge_attributes="1\n" * 6,
+        edge_labels="0, 1\n0, 1\n0, 2\n0, 2\n0, 1\n0, 1\n",
+    )  # fmt: skip
+    dataset = load_dataset(str(folder), edge_features=True)
+    assert dataset.graphs.edge_attr is not None
+    assert dataset.graphs.edge_attr.argmax(dim=1).tolist() == [0, 0, 1, 1, 0, 0]
+    assert "made one label of the 2 of each edge" in dataset.notes
     assert dataset.graphs.x.tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1]]
     assert "made one label of the 2 of each node" in dataset.notes
     assert "attributes of edges: left out" in dataset.notes
@@ -234,5 +278,9 @@ def test_a_download_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("DROPGNN_DATA", raising=False)
     dataset = load_dataset("FETCHED", features="constant")
     assert len(dataset.graphs) == 2
+    shutil.make_archive(str(tmp_path / "server" / "FLAT"), "zip", tmp_path / "pack" / "FETCHED")
+    with pytest.raises(DataProblem, match=r"downloading it failed \(.*FLAT holds neither FLAT.txt nor the raw files"):
+        load_dataset("FLAT")
+    assert not (tmp_path / "cache" / "dropgnn" / "tu" / "FLAT").exists()
     shutil.rmtree(tmp_path / "server")
     assert len(load_dataset("FETCHED", features="constant").graphs) == 2

@@ -8,8 +8,9 @@ import networkx as nx
 import pytest
 
 from dropgnn.data.files import read_graphs
-from dropgnn.data.locate import data_folders, find_tu
-from dropgnn.errors import DataProblem
+from dropgnn.data.locate import data_folders, find_dataset
+from dropgnn.errors import DataProblem, InvalidArgument
+from tests.data.test_datasets import write_tu
 
 
 def write(folder: Path, name: str, text: str) -> Path:
@@ -88,15 +89,41 @@ def test_datasets_are_looked_for_in_order(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("DROPGNN_DATA", str(tmp_path / "named"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert data_folders(tmp_path) == [tmp_path, tmp_path / "named", tmp_path / "cache" / "dropgnn"]
-    with pytest.raises(DataProblem, match=r"no dataset 'MUTAG' found; pass --data DIR or set DROPGNN_DATA. Looked for"):
-        find_tu("MUTAG", tmp_path)
+    with pytest.raises(DataProblem, match=r"no dataset 'MUTAG' in .*; pass --data DIR or set DROPGNN_DATA"):
+        find_dataset("MUTAG", tmp_path, download=False)
+    with pytest.raises(InvalidArgument, match=r"'data' must be a folder that is there \(got .*nowhere\)"):
+        find_dataset("MUTAG", tmp_path / "nowhere")
     target = tmp_path / "named" / "IMDBBINARY" / "IMDBBINARY.txt"
     target.parent.mkdir(parents=True)
     target.write_text("0\n")
-    assert find_tu("imdb-b", tmp_path) == target
+    assert find_dataset("imdb-b", tmp_path) == (target, "IMDBBINARY", True)
+    first = write_tu(tmp_path / "given" / "IMDB-BINARY")
+    assert find_dataset("IMDB-B", tmp_path / "given") == (first, "IMDB-BINARY", False)  # raw files, but asked for first
+
+
+@pytest.mark.parametrize("name", ["small", "My-Data", "UPPER", "any.txt"])
+def test_datasets_are_found_by_any_name(name: str, tmp_path: Path) -> None:
+    write_tu(tmp_path / "raw" / "tu" / name)
+    (tmp_path / "text" / "tu" / name).mkdir(parents=True)
+    write(tmp_path / "text" / "tu" / name, f"{name}.txt", "1\n1 0\n0 0\n")
+    for kind in ("raw", "text"):
+        found = find_dataset(name, tmp_path / kind, download=False)
+        assert (found.name, found.is_text) == (name, kind == "text")
+
+
+def test_one_folder_one_dataset(tmp_path: Path) -> None:
+    write_tu(tmp_path / "ONE")
+    write_tu(tmp_path / "TWO")
+    (tmp_path / "ONE" / "ANOTHER_A.txt").touch()
+    assert find_dataset(str(tmp_path / "ONE")).name == "ONE"
+    moved = (tmp_path / "TWO").rename(tmp_path / "BOTH")
+    assert find_dataset(str(moved)).name == "TWO"
+    (moved / "ANOTHER_A.txt").touch()
+    with pytest.raises(DataProblem, match=r"holds several datasets \(ANOTHER, TWO\); give each a folder of its own"):
+        find_dataset(str(moved))
 
 
 def test_mutag(data_root: Path) -> None:
-    graphs = read_graphs(find_tu("MUTAG", data_root))
+    graphs = read_graphs(find_dataset("MUTAG", data_root).path)
     sizes = [data.num_nodes for data in graphs]
     assert (len(graphs), min(sizes), max(sizes), round(sum(sizes) / len(sizes))) == (188, 10, 28, 18)

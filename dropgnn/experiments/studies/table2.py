@@ -119,7 +119,7 @@ def _selected(choices: Sequence[Sequence[Found]], curve: str) -> list[float]:
         curves = [one.result[curve] for one in folds]
         epoch = best_epoch(_means(curves))
         tried.append([values[epoch] for values in curves])
-    return max(tried, key=lambda values: (len(values), mean(values)), default=[])
+    return max(tried, key=lambda values: (len(values), sum(map(_exact, values))), default=[])
 
 
 def _chosen_elsewhere(choices: Sequence[Sequence[Found]], curve: str) -> list[float]:
@@ -191,8 +191,8 @@ SELECTED, ELSEWHERE, UNSELECTED, VALIDATED = READINGS = (
     Reading(
         "gin",
         "protocol gin, nothing selected",
-        f"The same trainings, and the mean of the last {LAST} epochs (of all hyper-parameters, where several were tried): what "
-        "one gets without looking, and the least noisy of the three",
+        f"The same trainings, and the mean of the last {LAST} epochs (of all, where there are fewer, and of all "
+        "hyper-parameters): what one gets without looking, and the least noisy of the three",
         _unselected,
     ),
     Reading(
@@ -208,10 +208,14 @@ SELECTED, ELSEWHERE, UNSELECTED, VALIDATED = READINGS = (
 def summarize(found: Sequence[Found]) -> Summary:
     """A table for every reading of a protocol that has results."""
     run = {one.trial.protocol for one in found} or {SELECTED.protocol}
-    return [
+    sheets = [
         _sheet(reading, [one for one in found if one.trial.protocol == reading.protocol])
         for reading in READINGS
         if reading.protocol in run
+    ]
+    return [
+        sheets[0],
+        *(sheet for sheet in sheets[1:] if any(cell.values for _, cells in sheet.rows for cell in cells)),
     ]
 
 
