@@ -223,12 +223,13 @@ def _sheet(reading: Reading, found: Sequence[Found]) -> Sheet:
     rows = []
     for name, contestant in CONTESTANTS.items():
         mine = [one for one in found if (one.trial.method, one.trial.drops) == (contestant.method, contestant.drops)]
-        if (not mine and name not in MAIN) or reading.leaves_out(contestant):
+        if not mine and name not in MAIN:
             continue
         printed = TABLE2[contestant.paper] if contestant.paper and reading is SELECTED else None
         cells = []
         for number, dataset in enumerate(DATASETS):
-            values = reading.accuracies(_choices(one for one in mine if one.trial.dataset == dataset), contestant.curve)
+            here = [] if reading.leaves_out(contestant) else [one for one in mine if one.trial.dataset == dataset]
+            values = reading.accuracies(_choices(here), contestant.curve)
             paper = None if printed is None else printed.accuracies[number]
             cells.append(Cell(tuple(100 * value for value in values), paper, full=FOLDS, digits=1))
         rows.append((f"{name}, {printed.complexity}" if printed else name, tuple(cells)))
