@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,14 +25,19 @@ Folder = Annotated[Path | None, typer.Option(help="Folder with datasets; else DR
 
 @commands.command("list")
 def list_datasets(data: Folder = None) -> None:
-    """The paper's datasets with their statistics, as far as they are there."""
+    """The datasets that are there with their statistics, the paper's first."""
     from dropgnn.data.datasets import PAPER, load_dataset
-    from dropgnn.errors import DataMissing, DataProblem
+    from dropgnn.data.locate import datasets_at_hand
+    from dropgnn.errors import DataMissing, DataProblem, InvalidArgument
 
     console, table, missing, problems = Console(), _table(), [], []
-    for name in PAPER:
+    others = {name: folder for name, folder in datasets_at_hand(data).items() if name not in PAPER}
+    for name in (*PAPER, *others):
+        load = partial(load_dataset, str(others.get(name, name)), data=data, download=False)
         try:
-            _add(table, load_dataset(name, data=data, download=False))
+            _add(table, load())
+        except InvalidArgument:  # nothing is said about its nodes
+            _add(table, load(features="constant"), features="-")
         except DataMissing:
             missing.append(name)
         except DataProblem as problem:
@@ -106,9 +112,9 @@ def _table() -> Table:
     return table
 
 
-def _add(table: Table, dataset: Dataset) -> None:
+def _add(table: Table, dataset: Dataset, *, features: str | None = None) -> None:
     graphs = dataset.graphs
-    counts = (len(graphs), dataset.num_classes, graphs.x.size(1))
+    counts = (len(graphs), dataset.num_classes, features or graphs.x.size(1))
     table.add_row(dataset.name, *map(str, counts), *_range(graphs.nodes), *_range(dataset.largest_degrees))
 
 

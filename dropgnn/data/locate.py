@@ -68,6 +68,18 @@ def find_dataset(name: str, given: Path | None = None, *, download: bool = True)
     return _download(IN_TU.get(paper_name(name), name))
 
 
+def datasets_at_hand(given: Path | None = None) -> dict[str, Path]:
+    """The folders of all datasets in the data folders, by the paper's names where it has one for them, else by their own."""
+    found: dict[str, Path] = {}
+    for folder in data_folders(given):
+        for path in sorted(chain((folder / "tu").glob("*/"), folder.glob("*/"))):
+            paper = paper_name(path.name)
+            with suppress(DataProblem):  # a heap of files is no dataset
+                _in_folder(path)
+                found.setdefault(paper if paper in IN_GIN else path.name, path)
+    return found
+
+
 def _below(folder: Path, name: str) -> Place | None:
     """A dataset by its name, or by those it has elsewhere, below a data folder; text files before raw ones."""
     paper = paper_name(name)

@@ -192,7 +192,7 @@ def test_report_without_results(tmp_path: Path) -> None:
 
 
 def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
-    """What is there, with the paper's statistics; what is damaged is not called missing."""
+    """What is there, with the paper's statistics, and others behind it; what is damaged is not called missing."""
     listed = dropgnn("data", "list", DROPGNN_DATA=str(data_root))
     assert listed.returncode == 0
     for graphs in ("188", "344", "1109", "996", "1498"):
@@ -203,6 +203,12 @@ def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
     damaged = in_this_process("data", "list", "--data", str(tmp_path))
     assert damaged.returncode == 2
     assert "MUTAG.txt ends early: line 548 is missing" in " ".join(damaged.stderr.split())
+    write_tu(tmp_path / "others" / "tu" / "Own-Data")
+    write_tu(tmp_path / "others" / "heap" / "X").rename(tmp_path / "others" / "Y")
+    (tmp_path / "others" / "Y" / "Z_A.txt").touch()
+    others = in_this_process("data", "list", "--data", str(tmp_path / "others")).stdout
+    assert re.search(r"Own-Data +2 +2 +- +2 to 3 +2.50 +1 to 2 +1.50", others)
+    assert others.index("IMDB-M") < others.index("Own-Data")
     assert "the paper prints statistics of PTC_MR" in in_this_process("data", "show", "PTC").stdout
     shown = in_this_process("data", "show", "MUTAG", "--data", str(data_root))
     assert "folds: published" in shown.stdout
