@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -55,8 +54,8 @@ def find_dataset(name: str, given: Path | None = None, *, download: bool = True)
     folder = Path(name)
     is_name = folder.name == name
     if is_name:
-        for place in map(partial(_below, name=name), data_folders(given)):
-            if place is not None:
+        for data in data_folders(given):
+            if (place := _below(data, name)) is not None:
                 return place
     if folder.is_dir():
         return _in_folder(folder.resolve())
