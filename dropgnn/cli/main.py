@@ -36,12 +36,10 @@ def app() -> None:
         commands()
     except DropGNNError as problem:
         _fail(str(problem))
-    except OSError as problem:
+    except OSError as problem:  # a file that may not be read, a folder that may not be entered
         if problem.filename is None:
             raise
-        _fail(
-            f"{problem.filename}: {problem.strerror}"
-        )  # a file that may not be read, a folder that may not be entered
+        _fail(f"{problem.filename}: {problem.strerror}")
     except KeyboardInterrupt:
         Console(stderr=True).print("interrupted")
         sys.exit(130)
