@@ -59,9 +59,7 @@ class Recipe:
 
 PAPER = {
     "MUTAG": Recipe("labels"),
-    "PTC": Recipe(
-        "labels", remark="the paper prints statistics of PTC_MR, 2 to 64 nodes; the GIN paper's PTC has others"
-    ),
+    "PTC": Recipe("labels", remark="the paper's statistics are PTC_MR's; the GIN paper's PTC has others"),
     "PROTEINS": Recipe("labels", "proteins"),
     "IMDB-B": Recipe("degree", "at-most-70-nodes"),
     "IMDB-M": Recipe("degree", "at-most-70-nodes"),
