@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import mean, pstdev
+from math import sqrt
+from statistics import mean, pstdev, stdev
 from typing import Any
 
 from dropgnn.experiments.paper import Printed
@@ -28,16 +29,19 @@ class Found:
 @dataclass(frozen=True)
 class Cell:
     """One number over seeds, and the paper's where it printed one. With fewer than ``full`` values it says how many, and is not
-    held against the paper's.
+    held against the paper's. A change has a sign, and the standard error of its mean instead of the deviation.
 
     >>> print(Cell((0.5, 0.7), full=2), "|", Cell((0.5, 0.7), full=10), "|", Cell((90.44,), digits=1), "|", Cell(()))
     0.60 ± 0.10 | 0.60 ± 0.10 (n = 2) | 90.4 | -
+    >>> print(Cell((1.0, 2.0, 3.0, 4.0), digits=1, is_change=True), "|", Cell((-0.01,), digits=1, is_change=True))
+    +2.5 ± 0.6 | +0.0
     """
 
     values: tuple[float, ...]
     paper: Printed | None = None
     full: int = 1
     digits: int = 2
+    is_change: bool = False
 
     @property
     def mean(self) -> float:
@@ -46,6 +50,11 @@ class Cell:
     @property
     def deviation(self) -> float:
         return pstdev(self.values)
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean, from two values on."""
+        return stdev(self.values) / sqrt(len(self.values))
 
     @property
     def verdict(self) -> str:
@@ -65,9 +74,12 @@ class Cell:
     def __str__(self) -> str:
         if not self.values:
             return "-"
+        several = len(self.values) > 1
         few = f" (n = {len(self.values)})" * (len(self.values) < self.full)
-        deviation = self.deviation if len(self.values) > 1 else None
-        return f"{Printed(self.mean, deviation, self.digits)}{few}"
+        if self.is_change:
+            error = f" ± {self.standard_error:.{self.digits}f}" if several else ""
+            return f"{round(self.mean, self.digits) + 0.0:+.{self.digits}f}{error}{few}"  # and no -0.0
+        return f"{Printed(self.mean, self.deviation if several else None, self.digits)}{few}"
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,11 @@ class Sheet:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
     note: str = ""
+
+    @property
+    def has_values(self) -> bool:
+        """Whether there is any result of ours in it."""
+        return any(cell.values for _, cells in self.rows for cell in cells)
 
     def upright(self) -> Sheet:
         """The same with its longer side downwards, as it fits a page.

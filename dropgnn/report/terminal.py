@@ -24,9 +24,7 @@ def _sheet(sheet: Sheet) -> Table:
     for heading in ("", "", "ours", *["paper"] * compared):
         table.add_column(heading, justify="right" if heading else "left")
     for name, cells in sheet.rows:
-        reported = not any(cell.values for cell in cells) and any(
-            other.values for _, row in sheet.rows for other in row
-        )
+        reported = sheet.has_values and not any(cell.values for cell in cells)
         there = [
             (column, cell)
             for column, cell in zip(sheet.columns, cells, strict=True)

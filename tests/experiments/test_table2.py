@@ -102,6 +102,30 @@ def test_nothing_is_selected_from_the_last_epochs() -> None:
     assert dict(unselected.rows)["WL subtree kernel"][0].values == ()
 
 
+def test_changes_are_paired() -> None:
+    """Fold by fold and choice by choice: what was trained only with dropouts, or only without, has no say."""
+    plain = replace(SMALL, drops="none")
+    accuracy = {
+        (plain, 0): 0.5, (plain, 1): 0.6, (plain, 2): 0.0, (replace(plain, hidden=64), 0): 0.0,
+        (SMALL, 0): 0.6, (SMALL, 1): 0.9, (replace(SMALL, dropout=0.0), 1): 0.0,
+    }  # fmt: skip
+    found = [
+        Found(replace(trial, fold=fold), {"curve": [value], "more_runs": [value]}, 1.0)
+        for (trial, fold), value in accuracy.items()
+    ]
+    *_, sheet = summarize(found)
+    assert isinstance(sheet, Sheet)
+    assert sheet.title == "Table 2: graph classification, what dropouts change"
+    rows = {name: cells[0] for name, cells in sheet.rows}
+    assert [name for name in rows if "four times" not in name] == [
+        "DropGIN, random; protocol gin", "DropGIN, random; protocol gin, nothing selected",
+    ]  # fmt: skip
+    for cell in rows.values():
+        assert cell.values == pytest.approx([10.0, 30.0])
+        assert str(cell) == "+20.0 ± 10.0 (n = 2)"
+    assert [sheet.title for sheet in summarize(found[:3])][-1].endswith("nothing selected")
+
+
 def test_the_paper_decides_widths() -> None:
     widths = {trial.dataset: trial.hidden for trial in trials(Extent())}
     assert widths == {"MUTAG": 32, "PTC": 32, "PROTEINS": 32, "IMDB-B": 64, "IMDB-M": 64}
