@@ -175,6 +175,6 @@ def _versions(graph: Graph) -> tuple[int, ...]:
 
 
 def _same(a: Tensor | None, b: Tensor | None) -> bool:
-    if a is None or b is None:
+    if a is b or a is None or b is None:
         return a is b
     return a.requires_grad == b.requires_grad and torch.equal(a, b)

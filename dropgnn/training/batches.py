@@ -69,7 +69,15 @@ class PlannedBatches:
             yield from ((self._batch(chosen), {"generator": generator}) for chosen in choices)
 
     def _with_part(self, parts: Parts, chosen: Sequence[int] | Tensor) -> tuple[Data, dict[str, Any]]:
-        return self._batch(chosen), {"plan": parts.take(chosen)}
+        plan = parts.take(chosen)
+        if not isinstance(self.graphs, Collection):
+            return self._batch(chosen), {"plan": plan}
+        graph = plan.graph  # the batch already, but for its labels
+        batch = Data(
+            x=graph.x, edge_index=graph.edge_index, edge_attr=graph.edge_attr, y=self.graphs.y[chosen], batch=graph.batch,
+            num_nodes=graph.num_nodes, num_graphs=graph.num_graphs,
+        )  # fmt: skip
+        return batch, {"plan": plan}
 
     def _batch(self, chosen: Sequence[int] | Tensor) -> Data:
         if isinstance(self.graphs, Collection):

@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from dropgnn import GIN, Bernoulli, DropGNN, Exhaustive
+from dropgnn.data.collection import Collection
 from dropgnn.data.synthetic import task
+from dropgnn.errors import InvalidArgument
 from dropgnn.nn import LayerReadout, Pooled
 from dropgnn.runs.modes import MODES
 from dropgnn.runs.samplers import Sampler
@@ -65,3 +67,21 @@ def test_runs_that_are_not_random_are_planned_once(mode: str, monkeypatch: pytes
         for batch, arguments in batches(CHOICES):
             model(*inputs(batch), **arguments)
     assert len(plans) == 1
+
+
+def test_batches_of_a_collection_are_cut_once() -> None:
+    """With a plan at hand the batch is the plan's own graph, and the one that the collection would make."""
+    graphs = list(task("four_cycles", 0).graphs)[:10]
+    for number, graph in enumerate(graphs):
+        graph.x, graph.edge_attr, graph.y = torch.rand(16, 2, generator=generator(number)), None, torch.tensor([number])
+    collection = Collection.of(graphs)
+    model = DropGNN(GIN(2, 4, 2), Exhaustive(0.1, k=1))
+    for (batch, arguments), chosen in zip(PlannedBatches(model, collection)(CHOICES), CHOICES, strict=True):
+        expected = collection.batch(chosen)
+        assert batch.keys() == expected.keys()
+        assert all(torch.equal(batch[name], expected[name]) for name in ("x", "edge_index", "batch", "y"))
+        assert (batch.num_nodes, batch.num_graphs) == (expected.num_nodes, expected.num_graphs)
+        assert batch.x is arguments["plan"].graph.x
+        batch.x.add_(1)  # who writes on a batch has it planned anew
+        with pytest.raises(InvalidArgument, match="'plan' must be for this very batch"):
+            model(*inputs(batch), **arguments)
