@@ -38,7 +38,6 @@ ROW_BY_ROW = (
     PyGLinear, PyGBatchNorm, MLP, LayerNorm, torch.nn.Dropout, torch.nn.ReLU, torch.nn.LeakyReLU, torch.nn.ELU, torch.nn.GELU,
     torch.nn.SiLU, torch.nn.Tanh, torch.nn.Sigmoid, torch.nn.GRUCell,
 )  # fmt: skip
-
 """Beside these, modules whose class says ``row_by_row`` of itself."""
 
 COMBINES = (JumpingKnowledge, TrimToLayer)
