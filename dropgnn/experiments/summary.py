@@ -112,24 +112,48 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line: at every x the values of all seeds and tests."""
+    """A line: at every x the values of all seeds and tests.
+
+    Args:
+        name: What it is called.
+        points: The values at every x.
+        panel: The small picture it shares with others; by default it has one of its own.
+        mark: An x worth marking, such as the default.
+        level: A value worth a line across.
+    """
 
     name: str
     points: tuple[tuple[float, tuple[float, ...]], ...]
+    panel: str | None = None
     mark: float | None = None
-    """An x worth marking, such as the default."""
+    level: float | None = None
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Curves over one axis."""
+    """Curves over one axis.
+
+    Args:
+        title: What it shows.
+        x: What the axis is.
+        curves: In the order of their panels.
+        note: What there is to say.
+        steps: Whether the x values are steps of a choice, drawn at equal distances, instead of lengths.
+    """
 
     title: str
     x: str
     curves: tuple[Curve, ...]
     note: str = ""
     steps: bool = False
-    """Whether the x values are steps of a choice, drawn at equal distances, instead of lengths."""
+
+    @property
+    def panels(self) -> dict[str, list[Curve]]:
+        """The curves of every small picture."""
+        found: dict[str, list[Curve]] = {}
+        for curve in self.curves:
+            found.setdefault(curve.panel or curve.name, []).append(curve)
+        return found
 
 
 Summary = Sequence[Sheet | Figure]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import cycle
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import PercentFormatter
 
 from dropgnn.experiments.summary import Curve, Figure
 from dropgnn.report.pictures import INK, SOFT
@@ -17,15 +19,38 @@ BAND = (5, 95)
 
 
 def draw(figure: Figure) -> Picture:
-    """One small picture per curve, side by side: bands that overlap could not be read."""
+    """One small picture per panel, side by side. A curve that is alone has its band: bands that overlap could not be read."""
     with mpl.rc_context({"font.size": 11, "axes.edgecolor": SOFT, "text.color": INK, "axes.labelcolor": INK}):
-        picture = Picture(figsize=(10, 3.1), layout="constrained")
-        axes = picture.subplots(1, len(figure.curves), sharey=True, squeeze=False)[0]
-        for ax, curve, colour in zip(axes, figure.curves, cycle(COLOURS), strict=False):
-            _draw(ax, curve, colour, steps=figure.steps)
+        picture, panels = Picture(figsize=(10, 3.1), layout="constrained"), figure.panels
+        alone = all(len(curves) == 1 for curves in panels.values())
+        names = dict.fromkeys(curve.name for curve in figure.curves)
+        colours = dict(zip(names, cycle(COLOURS), strict=False))
+        axes = picture.subplots(1, len(panels), sharey=alone, squeeze=False)[0]
+        for ax, (name, curves) in zip(axes, panels.items(), strict=True):
+            if alone:
+                _draw(ax, curves[0], colours[name], steps=figure.steps)
+            else:
+                _draw_together(ax, curves, colours)
+            ax.set_title(name, color=colours[name] if alone else INK, fontsize=12)
             ax.set_xlabel(figure.x)
+            ax.grid(axis="y", color="#e4e8ec", linewidth=0.8)
+            ax.spines[["top", "right"]].set_visible(False)
         axes[0].set_ylabel("test accuracy")
+        if not alone:
+            named = {line.get_label(): line for ax in axes for line in ax.get_legend_handles_labels()[0]}
+            picture.legend(handles=list(named.values()), loc="outside upper center", ncols=len(named), frameon=False)
     return picture
+
+
+def _draw_together(ax: Axes, curves: Sequence[Curve], colours: Mapping[str, str]) -> None:
+    """Means alone, and where a curve has a level, a dotted line across in its colour."""
+    for curve in curves:
+        there = [(x, np.mean(values)) for x, values in curve.points if values]
+        colour = colours[curve.name]
+        ax.plot(*zip(*there, strict=True), color=colour, marker="o", markersize=3, linewidth=1.6, label=curve.name)
+        if curve.level is not None:
+            ax.axhline(curve.level, color=colour, linestyle=":", linewidth=1.4)
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
 def _draw(ax: Axes, curve: Curve, colour: str, *, steps: bool) -> None:
@@ -51,7 +76,4 @@ def _draw(ax: Axes, curve: Curve, colour: str, *, steps: bool) -> None:
             color=SOFT,
             fontsize=9,
         )
-    ax.set_title(curve.name, color=colour, fontsize=12)
     ax.set_ylim(0.0, 1.04)
-    ax.grid(axis="y", color="#e4e8ec", linewidth=0.8)
-    ax.spines[["top", "right"]].set_visible(False)

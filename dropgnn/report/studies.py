@@ -95,5 +95,7 @@ def _cell(cell: Cell) -> html.Marked:
 
 
 def _figure(figure: Figure) -> str:
-    caption = f"{figure.title}. Lines: means; bands: from the {BAND[0]}th to the {BAND[1]}th percentile. {figure.note}."
+    alone = all(len(curves) == 1 for curves in figure.panels.values())
+    bands = f"; bands: from the {BAND[0]}th to the {BAND[1]}th percentile" if alone else ""
+    caption = f"{figure.title}. Lines: means{bands}. {figure.note}."
     return html.figure(svg(draw(figure)), escape(caption))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -14,7 +16,8 @@ STYLES = {"agrees": "green", "above": "cyan", "below": "red", "": ""}
 def show(console: Console, summary: Summary) -> None:
     """Print tables, and figures as tables."""
     for part in summary:
-        console.print(_sheet(part) if isinstance(part, Sheet) else _figure(part))
+        for table in [_sheet(part)] if isinstance(part, Sheet) else _figure(part):
+            console.print(table)
 
 
 def _sheet(sheet: Sheet) -> Table:
@@ -38,15 +41,23 @@ def _sheet(sheet: Sheet) -> Table:
     return table
 
 
-def _figure(figure: Figure) -> Table:
-    table = _table(figure.title, figure.note)
-    table.add_column(figure.x, justify="right")
-    for curve in figure.curves:
-        table.add_column(curve.name, justify="right")
-    for number, (x, _) in enumerate(figure.curves[0].points):
-        values = [curve.points[number][1] for curve in figure.curves]
-        table.add_row(f"{x:g}", *[str(Cell(some)) if some else "-" for some in values])
-    return table
+def _figure(figure: Figure) -> Iterator[Table]:
+    """Curves that are alone are columns of one table; those that share a panel have one for themselves."""
+    panels = figure.panels
+    if all(len(curves) == 1 for curves in panels.values()):
+        panels = {"": list(figure.curves)}
+    for number, (name, curves) in enumerate(panels.items(), start=1):
+        last = number == len(panels)
+        table = _table(f"{figure.title}, {name}" if name else figure.title, figure.note if last else "")
+        table.add_column(figure.x, justify="right")
+        for curve in curves:
+            table.add_column(curve.name, justify="right")
+        digits = 3 if name else 2
+        for row in zip(*(curve.points for curve in curves), strict=True):
+            table.add_row(f"{row[0][0]:g}", *[str(Cell(values, digits=digits)) for _, values in row])
+        if any(curve.level is not None for curve in curves):
+            table.add_row("dotted", *["-" if curve.level is None else f"{curve.level:.{digits}f}" for curve in curves])
+        yield table
 
 
 def _table(title: str, note: str) -> Table:

@@ -13,7 +13,7 @@ from dropgnn.experiments.graph_classification import best_epoch
 from dropgnn.experiments.paper import BEST, DATASETS, TABLE2
 from dropgnn.experiments.studies import table2
 from dropgnn.experiments.studies.table2 import CONTESTANTS, Extent, summarize, trials
-from dropgnn.experiments.summary import Found, Sheet
+from dropgnn.experiments.summary import Figure, Found, Sheet
 from tests.experiments.test_graph_classification import SMALL
 from tests.experiments.test_studies import made_up_fold
 
@@ -96,7 +96,7 @@ def test_nothing_is_selected_from_the_last_epochs() -> None:
     curves = [[1.0] * 300 + [0.5] * 50, [0.0] * 300 + [0.6, 0.8] * 25]
     trained = folds_of_gin(curves)
     kernel = Found(replace(SMALL, method="wl", drops="none"), {"curve": [0.9]}, 1.0)
-    *_, unselected = summarize([*reversed(trained), kernel])
+    *_, unselected, _ = summarize([*reversed(trained), kernel])
     assert isinstance(unselected, Sheet)
     assert dict(unselected.rows)["GIN"][0].values == pytest.approx([50.0, 70.0])
     assert dict(unselected.rows)["WL subtree kernel"][0].values == ()
@@ -124,6 +124,20 @@ def test_changes_are_paired() -> None:
         assert cell.values == pytest.approx([10.0, 30.0])
         assert str(cell) == "+20.0 ± 10.0 (n = 2)"
     assert [sheet.title for sheet in summarize(found[:3])][-1].endswith("nothing selected")
+
+
+def test_the_course_of_training() -> None:
+    """Two halves of training, and above both the one epoch that is selected; a training that is too short has no course."""
+    found = folds_of_gin([[0.4] * 49 + [0.9] + [0.6] * 50, [0.6] * 49 + [0.9] + [0.8] * 50])
+    *_, course = summarize(found)
+    assert isinstance(course, Figure)
+    assert list(course.panels) == ["MUTAG"]
+    (gin,) = course.panels["MUTAG"]
+    assert (gin.name, gin.level) == ("GIN", pytest.approx(0.9))
+    assert [x for x, _ in gin.points] == [50.0, 100.0]
+    assert gin.points[0][1] == pytest.approx([0.41, 0.606])
+    assert gin.points[1][1] == pytest.approx([0.6, 0.8])
+    assert not any(isinstance(part, Figure) for part in summarize(folds_of_gin([[0.5] * 49])))
 
 
 def test_the_paper_decides_widths() -> None:

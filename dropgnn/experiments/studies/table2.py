@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from statistics import mean
 from typing import NamedTuple
 
 from dropgnn.data.datasets import PUBLISHED
 from dropgnn.data.folds import FOLDS
 from dropgnn.experiments.graph_classification import KERNEL, Trial
 from dropgnn.experiments.paper import BEST, DATASETS, TABLE2
-from dropgnn.experiments.studies.readings import READINGS, SELECTED, UNSELECTED, VALIDATED, ByFold, Reading
-from dropgnn.experiments.summary import Cell, Found, Sheet, Summary
+from dropgnn.experiments.studies.readings import LAST, READINGS, SELECTED, UNSELECTED, VALIDATED, ByFold, Reading
+from dropgnn.experiments.summary import Cell, Curve, Figure, Found, Sheet, Summary
 
 TITLE = "Table 2: graph classification"
 
@@ -46,6 +47,9 @@ MAIN = tuple(CONTESTANTS)[:5]
 
 BARE = "none"
 """What a GNN drops without dropouts."""
+
+DRAWN = ("GIN", "DropGIN, random", "DropGIN, exact")
+"""Whose training is drawn."""
 
 COMPARED = (SELECTED, UNSELECTED, VALIDATED)
 """Readings by which GNNs with and without dropouts are held against each other."""
@@ -103,7 +107,9 @@ def summarize(found: Sequence[Found]) -> Summary:
     """A table for every reading of a protocol that has results, and one of what dropouts change."""
     run = {one.trial.protocol for one in found} or {SELECTED.protocol}
     first, *others = [_sheet(reading, found) for reading in READINGS if reading.protocol in run]
-    return [first, *(sheet for sheet in (*others, _changes(found)) if sheet.has_values)]
+    sheets = [first, *(sheet for sheet in (*others, _changes(found)) if sheet.has_values)]
+    course = _course(found)
+    return [*sheets, *([course] if course.curves else [])]
 
 
 def _sheet(reading: Reading, found: Sequence[Found]) -> Sheet:
@@ -154,6 +160,27 @@ def _changes(found: Sequence[Found]) -> Sheet:
         "the standard error of its mean over folds; folds share most of their training graphs, so that the true one is larger"
     )
     return Sheet(f"{TITLE}, what dropouts change", DATASETS, tuple(rows), note)
+
+
+def _course(found: Sequence[Found]) -> Figure:
+    """How test accuracy comes and goes while GNNs train, in the mean over so many epochs at a time."""
+    curves = []
+    for dataset, name in product(DATASETS, DRAWN):
+        contestant = CONTESTANTS[name]
+        here = [one for one in _trained(found, SELECTED, contestant) if one.trial.dataset == dataset]
+        epochs = min((len(one.result[contestant.curve]) for one in here), default=0)
+        points = tuple(
+            (float(end), tuple(mean(one.result[contestant.curve][end - LAST : end]) for one in here))
+            for end in range(LAST, epochs + 1, LAST)
+        )
+        if points:
+            selected = mean(SELECTED.of(here, contestant.curve).values())
+            curves.append(Curve(name, points, panel=dataset, level=selected))
+    note = (
+        f"The mean of {LAST} epochs at a time, between which the learning rate is halved, over all folds (and hyper-parameters). "
+        "Dotted: what the protocol selects on the test folds"
+    )
+    return Figure(f"{TITLE}, accuracy while training", "epoch", tuple(curves), note)
 
 
 def _trained(found: Sequence[Found], reading: Reading, contestant: Contestant) -> list[Found]:
