@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 from dropgnn.experiments.archive import Archive
@@ -25,11 +26,13 @@ def write_markdown(path: Path, archives: Sequence[Archive]) -> None:
     for archive in archives:
         study = STUDIES[archive.study]
         lines += [f"## {heading(archive)}", "", f"`{archive.command}`: {how_made(archive)}.", ""]
-        for number, part in enumerate(study.summarize(archive.found)):
+        numbers = count(1)
+        for part in study.summarize(archive.found):
             if isinstance(part, Sheet):
                 lines += [*_table(part), ""]
                 continue
-            picture = Path("pictures") / f"{archive.name}{number or ''}.svg"
+            number = next(numbers)
+            picture = Path("pictures") / f"{archive.name}{f'-{number}' if number > 1 else ''}.svg"
             (path.parent / picture).parent.mkdir(parents=True, exist_ok=True)
             (path.parent / picture).write_text(svg(draw(part)), encoding="utf-8")
             lines += [f"![{part.title}]({picture.as_posix()})", "", f"{part.title}: {part.note}.", ""]

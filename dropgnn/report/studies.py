@@ -85,7 +85,7 @@ def _sheet(sheet: Sheet, study: str) -> str:
     return html.scrolling(
         f"<h3>{escape(name[:1].upper() + name[1:])}</h3>"
         + html.table(["", *map(escape, sheet.columns)], rows)
-        + html.paragraph(escape(sheet.note))
+        + (html.paragraph(f"{escape(sheet.note)}.") if sheet.note else "")
     )
 
 
@@ -96,6 +96,6 @@ def _cell(cell: Cell) -> html.Marked:
 
 def _figure(figure: Figure) -> str:
     alone = all(len(curves) == 1 for curves in figure.panels.values())
-    bands = f"; bands: from the {BAND[0]}th to the {BAND[1]}th percentile" if alone else ""
-    caption = f"{figure.title}. Lines: means{bands}. {figure.note}."
+    bands = f" Lines: means; bands: from the {BAND[0]}th to the {BAND[1]}th percentile." if alone else ""
+    caption = f"{figure.title}.{bands} {figure.note}."
     return html.figure(svg(draw(figure)), escape(caption))

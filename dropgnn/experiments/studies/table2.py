@@ -18,6 +18,10 @@ from dropgnn.experiments.summary import Cell, Curve, Figure, Found, Sheet, Summa
 TITLE = "Table 2: graph classification"
 
 
+USUAL = "curve"
+"""Where a result has the accuracies of tests with as many runs as in training."""
+
+
 class Contestant(NamedTuple):
     """A row of ours."""
 
@@ -25,7 +29,7 @@ class Contestant(NamedTuple):
     drops: str
     paper: str | None = None
     """The row of the paper it stands beside."""
-    curve: str = "curve"
+    curve: str = USUAL
     """Where its accuracies are in a result."""
 
 
@@ -141,8 +145,8 @@ def _changes(found: Sequence[Found]) -> Sheet:
     """With dropouts minus without, fold by fold."""
     rows = []
     for reading, (name, contestant) in product(COMPARED, CONTESTANTS.items()):
-        if contestant.drops == BARE:
-            continue
+        if contestant.drops == BARE or contestant.curve != USUAL:
+            continue  # tests with more runs are of the same trainings
         plain = Contestant(contestant.method, BARE)
         dropped, bare = (_trained(found, reading, one) for one in (contestant, plain))
         both = {replace(one.trial, drops=BARE) for one in dropped} & {one.trial for one in bare}
@@ -192,9 +196,7 @@ def _trained(found: Sequence[Found], reading: Reading, contestant: Contestant) -
 def _accuracies(reading: Reading, contestant: Contestant, dataset: str, trained: Sequence[Found]) -> ByFold:
     """What a reading says of a contestant on one dataset: nothing of tests with more runs that were not validated, and nothing of
     a kernel, which has no epochs, where nothing may have been selected."""
-    if (reading is VALIDATED and contestant.curve != "curve") or (
-        reading is UNSELECTED and contestant.method == KERNEL
-    ):
+    if (reading is VALIDATED and contestant.curve != USUAL) or (reading is UNSELECTED and contestant.method == KERNEL):
         return {}
     return reading.of((one for one in trained if one.trial.dataset == dataset), contestant.curve)
 
