@@ -69,6 +69,7 @@ class PlannedBatches:
             yield from ((self._batch(chosen), {"generator": generator}) for chosen in choices)
 
     def _with_part(self, parts: Parts, chosen: Sequence[int] | Tensor) -> tuple[Data, dict[str, Any]]:
+        chosen = torch.as_tensor(chosen, dtype=torch.long)
         plan = parts.take(chosen)
         if not isinstance(self.graphs, Collection):
             return self._batch(chosen), {"plan": plan}

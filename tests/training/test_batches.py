@@ -76,7 +76,8 @@ def test_batches_of_a_collection_are_cut_once() -> None:
         graph.x, graph.edge_attr, graph.y = torch.rand(16, 2, generator=generator(number)), None, torch.tensor([number])
     collection = Collection.of(graphs)
     model = DropGNN(GIN(2, 4, 2), Exhaustive(0.1, k=1))
-    for (batch, arguments), chosen in zip(PlannedBatches(model, collection)(CHOICES), CHOICES, strict=True):
+    choices = [*CHOICES, (4, 4), range(3)]
+    for (batch, arguments), chosen in zip(PlannedBatches(model, collection)(choices), choices, strict=True):
         expected = collection.batch(chosen)
         assert batch.keys() == expected.keys()
         assert all(torch.equal(batch[name], expected[name]) for name in ("x", "edge_index", "batch", "y"))
