@@ -135,17 +135,17 @@ class SharedPlan:
     edge_colour: Tensor | None = None
     origin: Graph | None = None
     kept: dict[str, Any] = field(default_factory=dict, repr=False)
-    written: tuple[int, ...] = field(init=False, repr=False)
+    written: tuple[tuple[int, bool], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "written", self._written())
 
-    def _written(self) -> tuple[int, ...]:
+    def _written(self) -> tuple[tuple[int, bool], ...]:
         return _versions(self.graph) + (() if self.origin is None else _versions(self.origin))
 
     @property
     def untouched(self) -> bool:
-        """Whether nobody has written on the tensors it was made from."""
+        """Whether nobody has written on the tensors it was made from, or has come to want gradients of them."""
         return self.written == self._written()
 
     @property
@@ -168,10 +168,10 @@ class SharedPlan:
         return f"{self.rows:,} rows per layer; distinct, layer by layer: {shared} ({saved:.1f} times fewer)"
 
 
-def _versions(graph: Graph) -> tuple[int, ...]:
-    """How often each tensor was written in place."""
-    tensors = (getattr(graph, name) for name in TENSORS)
-    return tuple(0 if tensor is None or tensor.is_inference() else tensor._version for tensor in tensors)
+def _versions(graph: Graph) -> tuple[tuple[int, bool], ...]:
+    """How often each tensor was written in place, and whether its gradient is wanted."""
+    tensors = [tensor for name in TENSORS if (tensor := getattr(graph, name)) is not None]
+    return tuple((0 if tensor.is_inference() else tensor._version, tensor.requires_grad) for tensor in tensors)
 
 
 def _same(a: Tensor | None, b: Tensor | None) -> bool:

@@ -206,6 +206,16 @@ def test_gradients_of_gradients_are_refused() -> None:
         gradient.sum().backward()
 
 
+def test_gradients_must_be_wanted_before_planning() -> None:
+    """A plan merges equal rows; whoever then wants their gradients, on the same tensor, would get those of all in one."""
+    x, edge_index = torch.ones(4, 1), torch.tensor([[0, 1, 2, 3], [1, 0, 3, 2]])
+    model = DropGNN(GIN(1, 4, 1), RUNS, generator=generator())
+    plan = model.plan(x, edge_index)
+    x.requires_grad_()
+    with pytest.raises(ValueError, match="'plan' must be for this very batch"):
+        model(x, edge_index, plan=plan)
+
+
 def test_a_plan_of_another_model_is_refused() -> None:
     graph = awkward_batch(edge_dim=2)
     given = (graph.x, graph.edge_index, graph.edge_attr, graph.batch)

@@ -83,6 +83,7 @@ def test_batches_of_a_collection_are_cut_once() -> None:
         assert all(torch.equal(batch[name], expected[name]) for name in ("x", "edge_index", "batch", "y"))
         assert (batch.num_nodes, batch.num_graphs) == (expected.num_nodes, expected.num_graphs)
         assert batch.x is arguments["plan"].graph.x
-        batch.x.add_(1)  # who writes on a batch has it planned anew
-        with pytest.raises(InvalidArgument, match="'plan' must be for this very batch"):
-            model(*inputs(batch), **arguments)
+        for change in (torch.Tensor.requires_grad_, lambda x: x.requires_grad_(False).add_(1)):
+            change(batch.x)  # who writes on a batch, or wants its gradient, has it planned anew
+            with pytest.raises(InvalidArgument, match="'plan' must be for this very batch"):
+                model(*inputs(batch), **arguments)
