@@ -117,16 +117,20 @@ class Curve:
     Args:
         name: What it is called.
         points: The values at every x.
+        mark: An x worth marking, such as the default, where it has a panel of its own.
         panel: The small picture it shares with others; by default it has one of its own.
-        mark: An x worth marking, such as the default.
-        level: A value worth a line across.
+        level: A value worth a line across, where it shares one.
     """
 
     name: str
     points: tuple[tuple[float, tuple[float, ...]], ...]
-    panel: str | None = None
     mark: float | None = None
+    panel: str | None = None
     level: float | None = None
+
+    def at(self, x: float) -> tuple[float, ...]:
+        """The values there; none where it has no point."""
+        return dict(self.points).get(x, ())
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,11 @@ class Figure:
     curves: tuple[Curve, ...]
     note: str = ""
     steps: bool = False
+
+    @property
+    def shares_panels(self) -> bool:
+        """Whether panels are for several curves, even where so far there is one."""
+        return any(curve.panel is not None for curve in self.curves)
 
     @property
     def panels(self) -> dict[str, list[Curve]]:

@@ -22,21 +22,20 @@ def draw(figure: Figure) -> Picture:
     """One small picture per panel, side by side. A curve that is alone has its band: bands that overlap could not be read."""
     with mpl.rc_context({"font.size": 11, "axes.edgecolor": SOFT, "text.color": INK, "axes.labelcolor": INK}):
         picture, panels = Picture(figsize=(10, 3.1), layout="constrained"), figure.panels
-        alone = all(len(curves) == 1 for curves in panels.values())
         names = dict.fromkeys(curve.name for curve in figure.curves)
         colours = dict(zip(names, cycle(COLOURS), strict=False))
-        axes = picture.subplots(1, len(panels), sharey=alone, squeeze=False)[0]
+        axes = picture.subplots(1, len(panels), sharey=not figure.shares_panels, squeeze=False)[0]
         for ax, (name, curves) in zip(axes, panels.items(), strict=True):
-            if alone:
-                _draw(ax, curves[0], colours[name], steps=figure.steps)
-            else:
+            if figure.shares_panels:
                 _draw_together(ax, curves, colours)
-            ax.set_title(name, color=colours[name] if alone else INK, fontsize=12)
+            else:
+                _draw(ax, curves[0], colours[name], steps=figure.steps)
+            ax.set_title(name, color=colours.get(name, INK), fontsize=12)
             ax.set_xlabel(figure.x)
             ax.grid(axis="y", color="#e4e8ec", linewidth=0.8)
             ax.spines[["top", "right"]].set_visible(False)
         axes[0].set_ylabel("test accuracy")
-        if not alone:
+        if figure.shares_panels:
             named = {line.get_label(): line for ax in axes for line in ax.get_legend_handles_labels()[0]}
             picture.legend(handles=list(named.values()), loc="outside upper center", ncols=len(named), frameon=False)
     return picture

@@ -95,7 +95,6 @@ def _cell(cell: Cell) -> html.Marked:
 
 
 def _figure(figure: Figure) -> str:
-    alone = all(len(curves) == 1 for curves in figure.panels.values())
-    bands = f" Lines: means; bands: from the {BAND[0]}th to the {BAND[1]}th percentile." if alone else ""
+    bands = f" Lines: means; bands: from the {BAND[0]}th to the {BAND[1]}th percentile." * (not figure.shares_panels)
     caption = f"{figure.title}.{bands} {figure.note}."
     return html.figure(svg(draw(figure)), escape(caption))

@@ -43,9 +43,7 @@ def _sheet(sheet: Sheet) -> Table:
 
 def _figure(figure: Figure) -> Iterator[Table]:
     """Curves that are alone are columns of one table; those that share a panel have one for themselves."""
-    panels = figure.panels
-    if all(len(curves) == 1 for curves in panels.values()):
-        panels = {"": list(figure.curves)}
+    panels = figure.panels if figure.shares_panels else {"": list(figure.curves)}
     for number, (name, curves) in enumerate(panels.items(), start=1):
         last = number == len(panels)
         table = _table(f"{figure.title}, {name}" if name else figure.title, figure.note if last else "")
@@ -53,8 +51,8 @@ def _figure(figure: Figure) -> Iterator[Table]:
         for curve in curves:
             table.add_column(curve.name, justify="right")
         digits = 3 if name else 2
-        for row in zip(*(curve.points for curve in curves), strict=True):
-            table.add_row(f"{row[0][0]:g}", *[str(Cell(values, digits=digits)) for _, values in row])
+        for x in sorted({x for curve in curves for x, _ in curve.points}):
+            table.add_row(f"{x:g}", *[str(Cell(curve.at(x), digits=digits)) for curve in curves])
         if any(curve.level is not None for curve in curves):
             table.add_row("dotted", *["-" if curve.level is None else f"{curve.level:.{digits}f}" for curve in curves])
         yield table

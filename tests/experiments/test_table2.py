@@ -126,6 +126,17 @@ def test_changes_are_paired() -> None:
     assert [sheet.title for sheet in summarize(found[:3])][-1].endswith("nothing selected")
 
 
+def test_ties_go_to_the_first_choice() -> None:
+    """As the grid has them, whatever is trained already: two choices equal in validation, the first on one fold only."""
+    found = []
+    for hidden, folds, test in ((16, [1], 0.1), (32, [0, 1], 0.9)):
+        trial = replace(SMALL, drops="none", protocol="nested", hidden=hidden)
+        found += [Found(replace(trial, fold=fold), {"curve": [0.5], "test": test}, 1.0) for fold in folds]
+    sheet = summarize(found)[0]
+    assert isinstance(sheet, Sheet)
+    assert dict(sheet.rows)["GIN"][0].values == pytest.approx([90.0, 10.0])
+
+
 def test_the_course_of_training() -> None:
     """Two halves of training, and above both the one epoch that is selected; a training that is too short has no course."""
     found = folds_of_gin([[0.4] * 49 + [0.9] + [0.6] * 50, [0.6] * 49 + [0.9] + [0.8] * 50])

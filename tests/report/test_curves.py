@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from io import StringIO
 
+import pytest
 from rich.console import Console
 
 from dropgnn.experiments.summary import Curve, Figure
+from dropgnn.report import studies
 from dropgnn.report.curves import draw
 from dropgnn.report.terminal import show
 
 POINTS = ((1.0, (0.5, 0.7)), (2.0, (0.8, 0.8)))
 ALONE = Figure("Alone", "runs", (Curve("one", POINTS), Curve("two", ((1.0, ()), (2.0, (0.9,))))), "A note")
+LONG = (*POINTS, (3.0, (0.9, 0.9)))
 SHARED = Figure(
     "Shared",
     "epoch",
     (
         Curve("one", POINTS, panel="here", level=0.875),
-        Curve("two", POINTS, panel="here"),
-        Curve("two", POINTS, "there"),
+        Curve("two", LONG, panel="here"),
+        Curve("two", POINTS, panel="there"),
     ),
     "A note",
 )
@@ -54,5 +57,18 @@ def test_curves_that_share_a_panel_share_a_table() -> None:
     lines = printed(SHARED)
     assert [line for line in lines if line.startswith("Shared")] == ["Shared, here", "Shared, there"]
     assert "1 0.600 ± 0.100 0.600 ± 0.100" in lines
+    assert "3 - 0.900 ± 0.000" in lines
     assert "dotted 0.875 -" in lines
     assert lines.count("A note") == 1
+
+
+def test_a_panel_to_be_shared_may_have_one_curve_so_far() -> None:
+    """A study that has just begun."""
+    figure = Figure("Begun", "epoch", tuple(Curve("GIN", POINTS, panel=name, level=0.9) for name in ("MUTAG", "PTC")))
+    assert [ax.get_title() for ax in draw(figure).axes] == ["MUTAG", "PTC"]
+    assert [line for line in printed(figure) if line.startswith("Begun")] == ["Begun, MUTAG", "Begun, PTC"]
+
+
+@pytest.mark.parametrize(("figure", "has_bands"), [(ALONE, True), (SHARED, False)])
+def test_the_caption_says_whether_there_are_bands(figure: Figure, has_bands: bool) -> None:
+    assert ("bands" in studies._figure(figure)) == has_bands

@@ -23,7 +23,7 @@ Choice = Sequence[Found]
 """The folds of one choice of hyper-parameters."""
 
 ByFold = dict[int, float]
-"""The accuracy on each fold, in their order."""
+"""The accuracy on each fold."""
 
 
 class Reading(NamedTuple):
@@ -42,11 +42,11 @@ class Reading(NamedTuple):
     accuracies: Callable[[Sequence[Choice], str], ByFold]
 
     def of(self, found: Iterable[Found], curve: str) -> ByFold:
-        """The accuracies of one contestant on one dataset."""
+        """The accuracies of one contestant on one dataset, fold after fold."""
         choices: dict[Trial, list[Found]] = {}
-        for one in sorted(found, key=lambda one: one.trial.fold):
+        for one in found:
             choices.setdefault(replace(one.trial, fold=0), []).append(one)
-        return self.accuracies(list(choices.values()), curve)
+        return dict(sorted(self.accuracies(list(choices.values()), curve).items()))
 
 
 @cache
@@ -74,7 +74,7 @@ def _chosen_elsewhere(choices: Sequence[Choice], curve: str) -> ByFold:
     """For every fold the accuracy at the choice and epoch that are best on the others."""
     by_choice = [{one.trial.fold: one.result[curve] for one in folds} for folds in choices]
     values = {}
-    for fold in sorted(set[int]().union(*by_choice)):
+    for fold in set[int]().union(*by_choice):
         known = [curves for curves in by_choice if fold in curves and len(curves) > 1]
         tried = [(_means(curves[other] for other in curves if other != fold), curves[fold]) for curves in known]
         if tried:
@@ -100,9 +100,9 @@ def _validated(choices: Sequence[Choice], curve: str) -> ByFold:
 
 
 def _by_fold(choices: Iterable[Choice]) -> dict[int, list[Found]]:
-    """Everything that was tried on each fold, in their order."""
+    """Everything that was tried on each fold."""
     by_fold: dict[int, list[Found]] = {}
-    for one in sorted(chain.from_iterable(choices), key=lambda one: one.trial.fold):
+    for one in chain.from_iterable(choices):
         by_fold.setdefault(one.trial.fold, []).append(one)
     return by_fold
 
@@ -127,7 +127,7 @@ SELECTED, ELSEWHERE, UNSELECTED, VALIDATED = READINGS = (
         "gin",
         "protocol gin, nothing selected",
         f"The same trainings, and the mean of the last {LAST} epochs (of all, where there are fewer, and of all "
-        "hyper-parameters): what one gets without looking, and the least noisy of the three",
+        "hyper-parameters): what one gets without looking, and without the luck of a single epoch",
         _unselected,
     ),
     Reading(
