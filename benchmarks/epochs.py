@@ -62,14 +62,8 @@ class _Epoch:
 
     def run(self, chosen: Iterable[Tensor]) -> None:
         if self.planned is not None:
-            source = _seeded(0)
-            train_epoch(
-                self.model,
-                self.planned(chosen, generator=source),
-                self.optimizer,
-                generator=source,
-                auxiliary_share=1 / 3,
-            )
+            batches = self.planned(chosen, generator=_seeded(0))
+            train_epoch(self.model, batches, self.optimizer, auxiliary_share=1 / 3)
             return
         assert isinstance(self.model, DropGNN)
         plain = Plain(self.model.encoder, self.model.head)  # type: ignore[arg-type]

@@ -238,6 +238,7 @@ def _run(
             store,
             jobs=jobs,
             cluster=cluster,
+            together=getattr(chosen.experiment, "TOGETHER", None),
             unit="epochs",
             size=lambda trial: trial.epochs,
         )

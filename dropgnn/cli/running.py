@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
+    from dropgnn.experiments.runner import Together
     from dropgnn.experiments.store import Store
 
 Preset = Annotated[
@@ -55,22 +56,23 @@ def run_with_bar(
     jobs: int,
     unit: str,
     cluster: str | None = None,
+    together: Together[Any] | None = None,
     size: Callable[[Any], int] = lambda trial: 1,
 ) -> None:
     """Run what is missing and keep it.
 
     Args:
-        work, trials, store, jobs, cluster: As for :func:`~dropgnn.experiments.store.run_missing`.
+        work, trials, store, jobs, cluster, together: As for :func:`~dropgnn.experiments.runner.run_missing`.
         unit: What the bar counts.
         size: How many of them a trial has: epochs, say, of which trials bring news as they go.
     """
-    from dropgnn.experiments.store import run_missing
+    from dropgnn.experiments.runner import run_missing
     from dropgnn.training.parallel import Finished
 
     console = Console(stderr=True)
     left = [0 if store.get(trial) is not None else size(trial) for trial in trials]
     total = sum(map(size, trials))
-    news_of = run_missing(work, trials, store, jobs=jobs, cluster=cluster)
+    news_of = run_missing(work, trials, store, jobs=jobs, cluster=cluster, together=together)
     try:
         with progress_bar(console, unit) as bar, closing(news_of):
             task = bar.add_task(unit, total=total, completed=total - sum(left))

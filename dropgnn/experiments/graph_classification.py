@@ -7,34 +7,33 @@ training part, takes the epoch that is best on it, and looks at the test fold on
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypedDict
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 from torch_geometric.nn import GCN, GraphSAGE
 
 from dropgnn.data.datasets import CONTENT, Dataset, load_dataset
 from dropgnn.data.folds import Fold, split_off
 from dropgnn.data.ports import with_random_feature
 from dropgnn.errors import DataProblem, InvalidArgument
+from dropgnn.experiments.runner import Together
 from dropgnn.experiments.wl_kernel import accuracies
 from dropgnn.nn.gin import GIN
 from dropgnn.nn.heads import LayerReadout, Pooled
 from dropgnn.nn.model import DropGNN
 from dropgnn.registry import Registry
 from dropgnn.runs.samplers import Bernoulli, Sampler
-from dropgnn.training.batches import PlannedBatches
 from dropgnn.training.loop import Augment, unchanged
-from dropgnn.training.minibatch import optimizer_of, random_batches, share_right, train_epoch
+from dropgnn.training.minibatch import random_batches, share_right
 from dropgnn.training.presets import DROPS, PRESETS
-from dropgnn.training.seeds import seeded_weights, stream
+from dropgnn.training.seeds import stream
+from dropgnn.training.together import Learner, Views, learn_epoch
 
 EXPERIMENT = "graph-classification"
 """Names the files of results; to be changed when a trial comes to mean something else, or old results pass for new ones."""
@@ -131,7 +130,8 @@ class Result(TypedDict):
         test: In protocol ``nested``, accuracy on the test graphs after the best of these epochs.
         losses, trained: Every ``WATCHED_EVERY`` epochs the loss, and the accuracy on the training part in evaluation mode.
         data: How the dataset and its folds were made.
-        seconds: Of processor time, so that pauses and other work on the machine do not count.
+        seconds: Of processor time, so that pauses and other work on the machine do not count; of models that were trained
+            together an equal share.
     """
 
     curve: list[float]
@@ -157,24 +157,44 @@ def belongs(trial: Trial, result: Mapping[str, Any]) -> bool:
     return now == then
 
 
+def sees(trial: Trial) -> Trial:
+    """What decides batches and runs: everything but the model's width and its dropout of features."""
+    return replace(trial, hidden=0, dropout=0.0)
+
+
 def run(trial: Trial, on_epoch: Callable[[int, float], None] | None = None) -> Result:
     """Train on one fold."""
-    started = time.process_time()
-    dataset = dataset_of(trial.dataset)
-    if not 0 <= trial.fold < len(dataset.folds):
-        raise InvalidArgument("fold", f"must be one of {len(dataset.folds)}, counted from 0", got=trial.fold)
-    fold, held_out = PROTOCOLS[trial.protocol].split(dataset.folds[trial.fold], dataset.graphs.y, trial.seed)
+    return run_together([trial], on_epoch)[0]
+
+
+def run_together(trials: Sequence[Trial], on_epoch: Callable[[int, float], None] | None = None) -> list[Result]:
+    """Train models on one fold that :func:`sees` the same in them, such as those of a grid: what they see is made once, and what
+    comes out is what each comes to alone."""
+    started, first = time.process_time(), trials[0]
+    if len(set(map(sees, trials))) > 1:
+        raise InvalidArgument("trials", "must differ in hidden and dropout alone", got=trials)
+    dataset = dataset_of(first.dataset)
+    if not 0 <= first.fold < len(dataset.folds):
+        raise InvalidArgument("fold", f"must be one of {len(dataset.folds)}, counted from 0", got=first.fold)
+    fold, held_out = PROTOCOLS[first.protocol].split(dataset.folds[first.fold], dataset.graphs.y, first.seed)
     if not fold.train.numel() or not fold.test.numel():
-        raise DataProblem(f"fold {trial.fold} of {dataset.name} has nothing to train on, or nothing to test on")
-    result = Result(curve=[], more_runs=[], test=None, losses=[], trained=[], data=list(dataset.notes), seconds=0.0)
-    # Every fold has weights of its own, and so has whatever else draws from the global state: dropout of features.
-    with seeded_weights(trial.seed, f"weights of fold {trial.fold}"):
-        if trial.method == KERNEL:
+        raise DataProblem(f"fold {first.fold} of {dataset.name} has nothing to train on, or nothing to test on")
+    results = [
+        Result(curve=[], more_runs=[], test=None, losses=[], trained=[], data=list(dataset.notes), seconds=0.0)
+        for _ in trials
+    ]
+    if first.method == KERNEL:
+        for result in results:
             _run_kernel(result, dataset, fold, held_out)
-        else:
-            _train(result, trial, dataset, fold, held_out, on_epoch)
-    result["seconds"] = time.process_time() - started
-    return result
+    else:
+        _train(results, trials, dataset, fold, held_out, on_epoch)
+    for result in results:
+        result["seconds"] = (time.process_time() - started) / len(trials)
+    return results
+
+
+TOGETHER = Together(sees, run_together)
+"""How the models of a grid are trained."""
 
 
 def _run_kernel(result: Result, dataset: Dataset, fold: Fold, held_out: Tensor | None) -> None:
@@ -185,49 +205,45 @@ def _run_kernel(result: Result, dataset: Dataset, fold: Fold, held_out: Tensor |
 
 
 def _train(
-    result: Result,
-    trial: Trial,
+    results: Sequence[Result],
+    trials: Sequence[Trial],
     dataset: Dataset,
     fold: Fold,
     held_out: Tensor | None,
     on_epoch: Callable[[int, float], None] | None,
 ) -> None:
-    """Fill in the result, epoch by epoch."""
-    preset, model = PRESETS[trial.preset], build(trial, dataset)
-    augment = augmentation(trial)
+    """Fill in the results, epoch by epoch."""
+    first = trials[0]
+    preset, purpose = PRESETS[first.preset], f"weights of fold {first.fold}"  # every fold has weights of its own
+    learners = [Learner(partial(build, trial, dataset), trial.seed, purpose) for trial in trials]
     # Whatever is only watched draws from a stream of its own, and so changes nothing else.
     generator, choices, watching, looking_back = (
-        stream(trial.seed, f"{what}fold {trial.fold}") for what in ("runs of ", "", "watching ", "looking back in ")
+        stream(first.seed, f"{what}fold {first.fold}") for what in ("runs of ", "", "watching ", "looking back in ")
     )
-    ready = _Ready(model, dataset, augment)
-    more = _more_runs(model.sampler)
-    optimizer, scheduler = optimizer_of(model)
-    kept: dict[str, Tensor] = {}
-    for epoch in range(1, trial.epochs + 1):
-        chosen = random_batches(fold.train, batches=trial.batches, size=trial.batch_size, generator=choices)
-        loss = train_epoch(
-            model,
-            ready.batches(chosen, generator),
-            optimizer,
-            generator=generator,
-            auxiliary_share=preset.auxiliary_share,
-            augment=augment,
-        )
-        scheduler.step()
-        result["curve"].append(share_right(model, ready.to_test(fold.test, generator)))
-        if more is not None:
-            batches = [(batch, {"generator": watching}) for batch, _ in ready.to_test(fold.test, watching)]
-            result["more_runs"].append(share_right(model, batches, sampler=more))
-        if epoch % WATCHED_EVERY == 0:
-            result["losses"].append(loss)
-            result["trained"].append(share_right(model, ready.to_test(fold.train, looking_back)))
-        if held_out is not None and best_epoch(result["curve"]) == epoch - 1:
-            kept = copy.deepcopy(model.state_dict())
+    views = Views(learners[0].model, dataset.graphs, augmentation(first))
+    more = _more_runs(learners[0].model.sampler)
+    for epoch in range(1, first.epochs + 1):
+        chosen = random_batches(fold.train, batches=first.batches, size=first.batch_size, generator=choices)
+        losses = learn_epoch(learners, views.to_train(chosen, generator), auxiliary_share=preset.auxiliary_share)
+        test = views.to_test(fold.test, generator)
+        test_more = None if more is None else views.to_test(fold.test, watching, more)
+        train = None if epoch % WATCHED_EVERY else views.to_test(fold.train, looking_back)
+        for learner, result, loss in zip(learners, results, losses, strict=True):
+            result["curve"].append(share_right(learner.model, *test))
+            if test_more is not None:
+                result["more_runs"].append(share_right(learner.model, *test_more))
+            if train is not None:
+                result["losses"].append(loss)
+                result["trained"].append(share_right(learner.model, *train))
+            if held_out is not None and best_epoch(result["curve"]) == epoch - 1:
+                learner.keep()
         if on_epoch is not None:
-            on_epoch(epoch, loss)
+            on_epoch(epoch, losses[0])
     if held_out is not None:
-        model.load_state_dict(kept)
-        result["test"] = share_right(model, ready.to_test(held_out, generator))
+        test = views.to_test(held_out, generator)
+        for learner, result in zip(learners, results, strict=True):
+            learner.recall()
+            result["test"] = share_right(learner.model, *test)
 
 
 def _more_runs(sampler: Sampler) -> Sampler | None:
@@ -247,27 +263,6 @@ def augmentation(trial: Trial) -> Augment:
 def best_epoch(curve: Sequence[float] | Sequence[Fraction]) -> int:
     """The first of the best, from 0."""
     return max(range(len(curve)), key=lambda epoch: (curve[epoch], -epoch))
-
-
-class _Ready:
-    """Batches to train and to test on, with their plans where these can be made once."""
-
-    def __init__(self, model: DropGNN, dataset: Dataset, augment: Augment) -> None:
-        model.train()
-        self.graphs, self.augment = dataset.graphs, augment
-        self.planned = PlannedBatches(model, dataset.graphs, ahead=False) if augment is unchanged else None
-        self._tested: dict[int, Any] = {}
-
-    def batches(self, choices: Any, generator: torch.Generator) -> Any:
-        if self.planned is not None:
-            return self.planned(choices, generator=generator)
-        return ((self.graphs.batch(chosen), {"generator": generator}) for chosen in choices)
-
-    def to_test(self, chosen: Tensor, generator: torch.Generator) -> list[tuple[Data, dict[str, Any]]]:
-        """All graphs to test on as one batch."""
-        if id(chosen) not in self._tested:
-            self._tested[id(chosen)] = list(self.batches([chosen], generator))
-        return [(self.augment(batch, generator), arguments) for batch, arguments in self._tested[id(chosen)]]
 
 
 def build(trial: Trial, dataset: Dataset) -> DropGNN:

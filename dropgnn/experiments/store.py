@@ -6,21 +6,17 @@ import hashlib
 import json
 import platform
 import subprocess
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from dropgnn.errors import DropGNNError
 from dropgnn.files import written_whole
-from dropgnn.training.cluster import spread_on_ray
-from dropgnn.training.parallel import Finished, Progress, spread
-
-T = TypeVar("T")
 
 
 class Store:
@@ -97,39 +93,6 @@ class Store:
 def _check(config: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     """A word that changes with any digit of them."""
     return hashlib.blake2b(json.dumps([config, result], sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-def run_missing(
-    work: Callable[[T, Callable[[int, float], None] | None], Mapping[str, Any]],
-    trials: Sequence[T],
-    store: Store,
-    *,
-    jobs: int,
-    cluster: str | None = None,
-) -> Generator[Progress | Finished[dict[str, Any]]]:
-    """Run the trials that have no result yet, and keep each result as it comes; yields news for a progress bar.
-
-    ``work`` returns a result that JSON can hold, with its duration as ``seconds``. Numbers in the news count ``trials``.
-    With ``cluster``, an address or ``"local"``, the trials run on Ray.
-    """
-    missing = [number for number, trial in enumerate(trials) if store.get(trial) is None]
-    chosen = [trials[number] for number in missing]
-    if not chosen:
-        return
-    versions()  # of the code as it is now, not when the first result comes
-    if cluster is None:
-        everything: Generator[Progress | Finished[Mapping[str, Any]]] = spread(work, chosen, jobs=jobs)
-    else:
-        everything = spread_on_ray(work, chosen, address=cluster, jobs=jobs)
-    with closing(everything):  # who stops listening to us stops the trials
-        for news in everything:
-            number = missing[news.number]
-            if isinstance(news, Finished):
-                result = dict(news.result)
-                store.put(trials[number], result, seconds=result.pop("seconds", 0.0))
-                yield Finished(number, result)
-            else:
-                yield Progress(number, news.steps)
 
 
 @cache

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from dropgnn.engine.shared import plan_allowed
 from dropgnn.graph import Graph
 from dropgnn.nn.model import DropGNN
+from dropgnn.runs.samplers import Sampler
 from dropgnn.training.loop import inputs
 
 S = TypeVar("S")
@@ -36,17 +37,31 @@ def ahead(
     ...     print(list(arguments), model(*inputs(batch), **arguments).shape)
     ['plan'] torch.Size([60, 9])
     """
-    # What is drawn must not depend on whether the model happens to be evaluated while the thread is at work.
-    plans, sampler = model.can_plan, model.current_sampler
+    yield from one_ahead(drawing(model, generator=generator), batches)
 
-    def work(batch: Data) -> tuple[Data, dict[str, Any]]:
+
+def drawing(
+    model: DropGNN, *, sampler: Sampler | None = None, generator: torch.Generator | None = None
+) -> Callable[[Data], tuple[Data, dict[str, Any]]]:
+    """A function from a batch to itself and the arguments with which the model takes what was drawn and, where it can be, planned
+    for it. They are the same for every model with such layers: plans need no weights.
+
+    Args:
+        model: In the mode, training or evaluation, in which it will take them.
+        sampler: Another one than the model's.
+        generator: The source of randomness, else the model's.
+    """
+    # What is drawn must not depend on whether the model happens to be evaluated while a thread is at work.
+    plans, sampler = model.can_plan, sampler or model.current_sampler
+
+    def draw(batch: Data) -> tuple[Data, dict[str, Any]]:
         x, edge_index, edge_attr, of_node, number = inputs(batch)
         graph = Graph.of(x, edge_index, edge_attr, of_node, number)
         runs = sampler(graph, items=model.mode.items, generator=model.generator if generator is None else generator)
         # Whether it may be shared is asked again when the plan is used: here it would only keep the interpreter busy.
         return batch, {"plan": plan_allowed(model.encoder, model.mode, graph, runs)} if plans else {"runs": runs}
 
-    yield from one_ahead(work, batches)
+    return draw
 
 
 def one_ahead(work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:

@@ -14,7 +14,7 @@ from dropgnn.data.collection import Collection
 from dropgnn.engine.parts import Parts
 from dropgnn.errors import Unsupported
 from dropgnn.nn.model import DropGNN
-from dropgnn.training.ahead import ahead, one_ahead
+from dropgnn.training.ahead import ahead, drawing, one_ahead
 from dropgnn.training.loop import inputs
 
 
@@ -66,7 +66,7 @@ class PlannedBatches:
         elif self.ahead:
             yield from ahead(self.model, map(self._batch, choices), generator=generator)
         else:
-            yield from ((self._batch(chosen), {"generator": generator}) for chosen in choices)
+            yield from map(drawing(self.model, generator=generator), map(self._batch, choices))
 
     def _with_part(self, parts: Parts, chosen: Sequence[int] | Tensor) -> tuple[Data, dict[str, Any]]:
         chosen = torch.as_tensor(chosen, dtype=torch.long)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -12,8 +12,7 @@ from torch.optim.lr_scheduler import StepLR
 from torch_geometric.data import Data
 
 from dropgnn.nn.model import DropGNN
-from dropgnn.runs.samplers import Sampler
-from dropgnn.training.loop import Augment, inputs, unchanged
+from dropgnn.training.loop import inputs
 
 LEARNING_RATE, HALVED_EVERY = 0.01, 50
 
@@ -31,43 +30,31 @@ def random_batches(train: Tensor, *, batches: int, size: int, generator: torch.G
 
 
 def train_epoch(
-    model: DropGNN,
-    batches: Iterable[tuple[Data, dict[str, Any]]],
-    optimizer: Optimizer,
-    *,
-    generator: torch.Generator,
-    auxiliary_share: float,
-    augment: Augment = unchanged,
+    model: DropGNN, batches: Iterable[tuple[Data, dict[str, Any]]], optimizer: Optimizer, *, auxiliary_share: float
 ) -> float:
     """One step per batch; returns the mean loss. ``batches`` come with the arguments for the model."""
     model.train()
-    share = None if model.auxiliary is None else auxiliary_share
-    losses = []
-    for batch, arguments in batches:
-        optimizer.zero_grad()
-        seen = augment(batch, generator)
-        outcome = model(*inputs(seen), return_outcome=True, **arguments)
-        loss = outcome.loss(seen.y, auxiliary_share=share)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    losses = [
+        train_step(model, batch, arguments, optimizer, auxiliary_share=auxiliary_share) for batch, arguments in batches
+    ]
     return sum(losses) / max(len(losses), 1)
 
 
-@torch.no_grad()
-def share_right(
-    model: DropGNN, batches: Sequence[tuple[Data, dict[str, Any]]], *, sampler: Sampler | None = None
+def train_step(
+    model: DropGNN, batch: Data, arguments: dict[str, Any], optimizer: Optimizer, *, auxiliary_share: float
 ) -> float:
-    """The share of graphs predicted right, in evaluation mode; with another sampler than the model's, if one is given."""
+    """One step, and the loss before it. A model without auxiliary head has no auxiliary loss."""
+    optimizer.zero_grad()
+    outcome = model(*inputs(batch), return_outcome=True, **arguments)
+    loss = outcome.loss(batch.y, auxiliary_share=None if model.auxiliary is None else auxiliary_share)
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+@torch.no_grad()
+def share_right(model: DropGNN, batch: Data, arguments: dict[str, Any]) -> float:
+    """The share of graphs predicted right, in evaluation mode."""
     model.eval()
-    usual = model.eval_sampler
-    model.eval_sampler = sampler or usual
-    right = total = 0
-    try:
-        for batch, arguments in batches:
-            prediction = model(*inputs(batch), **arguments).argmax(dim=1)
-            right += int((prediction == batch.y).sum())
-            total += batch.y.numel()
-    finally:
-        model.eval_sampler = usual
-    return right / total
+    prediction = model(*inputs(batch), **arguments).argmax(dim=1)
+    return int((prediction == batch.y).sum()) / batch.y.numel()

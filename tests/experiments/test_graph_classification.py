@@ -23,6 +23,7 @@ from dropgnn.experiments.graph_classification import (
     belongs,
     build,
     run,
+    run_together,
 )
 from dropgnn.experiments.store import Store
 from dropgnn.experiments.wl_kernel import accuracies
@@ -66,15 +67,8 @@ def test_every_model_can_memorise_a_tiny_set(method: str, drops: str, tiny: Data
     optimizer, _ = optimizer_of(model)
     everything, source = graphs.batch(range(8)), generator(3)
     for _ in range(120):
-        train_epoch(
-            model,
-            [(everything, {"generator": source})],
-            optimizer,
-            generator=source,
-            auxiliary_share=0.3,
-            augment=widen,
-        )
-    assert share_right(model, [(widen(everything, source), {"generator": source})]) == 1.0
+        train_epoch(model, [(widen(everything, source), {"generator": source})], optimizer, auxiliary_share=0.3)
+    assert share_right(model, widen(everything, source), {"generator": source}) == 1.0
 
 
 def test_shuffled_labels_show_what_a_protocol_is_worth(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +123,7 @@ def test_nested_tests_the_weights_of_the_best_epoch(data_root: object, monkeypat
     seen: list[dict[str, torch.Tensor]] = []
     rigged = iter([0.1, 0.9, 0.2, 0.3, 0.5])
 
-    def spied(model: torch.nn.Module, batches: object, **_: object) -> float:
+    def spied(model: torch.nn.Module, *_: object) -> float:
         seen.append({name: value.clone() for name, value in model.state_dict().items()})
         return next(rigged)
 
@@ -173,6 +167,35 @@ def test_kept_plans_change_nothing(data_root: object) -> None:
     with torch.no_grad():
         kept, fresh = (model(batch.x, batch.edge_index, None, batch.batch, 4, **extra) for extra in (arguments, {}))
     torch.testing.assert_close(kept, fresh, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [
+        SMALL,
+        replace(SMALL, drops="exact", protocol="nested", epochs=4),
+        replace(SMALL, drops="none"),
+        replace(SMALL, method="gin-random", protocol="nested"),
+        replace(SMALL, method="sage"),
+        replace(SMALL, method="wl", drops="none", protocol="nested"),
+    ],
+    ids=lambda trial: f"{trial.method}-{trial.drops}-{trial.protocol}",
+)
+def test_together_or_alone(trial: Trial, data_root: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit the same, losses, dropout of features and all; and a model beside which another learns is not that other."""
+    monkeypatch.setattr(graph_classification, "WATCHED_EVERY", 1)
+    trials = [replace(trial, hidden=hidden, dropout=dropout) for hidden, dropout in ((8, 0.5), (4, 0.0), (8, 0.0))]
+    together, alone = run_together(trials), list(map(run, trials))
+    for result in (*together, *alone):
+        result["seconds"] = 0.0
+    assert together == alone
+    if trial.method != "wl":
+        assert len({tuple(result["losses"]) for result in alone}) == 3
+
+
+def test_who_sees_something_else_learns_elsewhere(data_root: object) -> None:
+    with pytest.raises(InvalidArgument, match="'trials' must differ in hidden and dropout alone"):
+        run_together([SMALL, replace(SMALL, batch_size=4)])
 
 
 @pytest.mark.parametrize("method", ["gin", "gin-random"])
