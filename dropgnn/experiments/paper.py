@@ -73,6 +73,10 @@ TABLE1 = {
 """Table 1, accuracy over 10 seeds and 1,000 epochs: for each method mean and deviation in training and in testing."""
 
 
+DATASETS = ("MUTAG", "PTC", "PROTEINS", "IMDB-B", "IMDB-M")
+"""The columns of Table 2."""
+
+
 class Reported(NamedTuple):
     """A row of Table 2: accuracies in percent, dataset by dataset, ``None`` where none was reported."""
 
@@ -80,8 +84,8 @@ class Reported(NamedTuple):
     accuracies: tuple[Printed | None, ...]
     remark: str = ""
 
-
-DATASETS = ("MUTAG", "PTC", "PROTEINS", "IMDB-B", "IMDB-M")
+    def on(self, dataset: str) -> Printed | None:
+        return self.accuracies[DATASETS.index(dataset)]
 
 
 BEST = "†"

@@ -40,6 +40,18 @@ def test_the_epoch_is_the_best_of_the_means() -> None:
     assert all(len(reported.accuracies) == len(DATASETS) for reported in TABLE2.values())
 
 
+def test_a_table_has_the_datasets_that_were_trained_on() -> None:
+    """And of the paper's rows those that have something to say about them."""
+    summary = summarize([made_up_fold(trial) for trial in trials(Extent(("PTC",)))])
+    sheets = [part for part in summary if isinstance(part, Sheet)]
+    assert {sheet.columns for sheet in sheets} == {("PTC",)}
+    rows = dict(sheets[0].rows)
+    assert str(rows["GIN, O(n)"][0].paper) == "64.6 ± 7.0"
+    assert str(rows["PPGN*, O(n^3)"][0].paper).startswith("66.2")
+    assert "DCNN, O(n)" not in rows
+    assert summarize([])[0].columns == DATASETS  # type: ignore[union-attr]
+
+
 def test_no_fold_has_a_say_in_how_it_is_read() -> None:
     """Two epochs, each good for one fold: selected on all folds one of them shines, chosen elsewhere both fail."""
     curves = [[1.0, 0.0], [0.0, 1.0]]

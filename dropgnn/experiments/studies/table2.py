@@ -116,16 +116,16 @@ def summarize(found: Sequence[Found]) -> Summary:
 
 
 def _sheet(reading: Reading, found: Sequence[Found]) -> Sheet:
-    rows = []
+    rows, datasets = [], _datasets(found)
     for name, contestant in CONTESTANTS.items():
         mine = _trained(found, reading, contestant)
         if not mine and name not in MAIN:
             continue
         printed = TABLE2[contestant.paper] if contestant.paper and reading is SELECTED else None
         cells = []
-        for number, dataset in enumerate(DATASETS):
+        for dataset in datasets:
             accuracies = _accuracies(reading, contestant, dataset, mine).values()
-            paper = None if printed is None else printed.accuracies[number]
+            paper = None if printed is None else printed.on(dataset)
             cells.append(Cell(tuple(100 * value for value in accuracies), paper, full=FOLDS, digits=1))
         rows.append((f"{name}, {printed.complexity}" if printed else name, tuple(cells)))
     note = reading.note
@@ -134,22 +134,24 @@ def _sheet(reading: Reading, found: Sequence[Found]) -> Sheet:
             f". The last rows are the paper's alone. {BEST} the best of its complexity class, in bold in the paper; "
         )
         note += TABLE2["PPGN*"].remark
+        ours = {contestant.paper for contestant in CONTESTANTS.values()}
         for name, reported in TABLE2.items():
-            if name not in {contestant.paper for contestant in CONTESTANTS.values()}:
-                rows.append((f"{name}, {reported.complexity}", tuple(Cell((), value) for value in reported.accuracies)))
-    return Sheet(f"{TITLE}, {reading.title}", DATASETS, tuple(rows), f"{note}{_own_folds(found, reading)}")
+            values = [reported.on(dataset) for dataset in datasets]
+            if name not in ours and any(values):
+                rows.append((f"{name}, {reported.complexity}", tuple(Cell((), value) for value in values)))
+    return Sheet(f"{TITLE}, {reading.title}", datasets, tuple(rows), f"{note}{_own_folds(found, reading)}")
 
 
 def _changes(found: Sequence[Found]) -> Sheet:
     """With dropouts minus without, fold by fold."""
-    rows = []
+    rows, datasets = [], _datasets(found)
     for reading, (name, contestant) in product(COMPARED, CONTESTANTS.items()):
         if contestant.drops == BARE or contestant.curve != USUAL:
             continue  # tests with more runs are of the same trainings
         plain = Contestant(contestant.method, BARE)
         dropped, bare = _trained_alike(*(_trained(found, reading, one) for one in (contestant, plain)))
         cells = []
-        for dataset in DATASETS:
+        for dataset in datasets:
             after = _accuracies(reading, contestant, dataset, dropped)
             before = _accuracies(reading, plain, dataset, bare)
             changes = tuple(100 * (after[fold] - before[fold]) for fold in sorted(after.keys() & before.keys()))
@@ -160,7 +162,7 @@ def _changes(found: Sequence[Found]) -> Sheet:
         "Accuracy with dropouts minus that of the same GNN without, in points of percent, where both were trained, and behind ± "
         "the standard error of its mean over folds; folds share most of their training graphs, so that the true one is larger"
     )
-    return Sheet(f"{TITLE}, what dropouts change", DATASETS, tuple(rows), note)
+    return Sheet(f"{TITLE}, what dropouts change", datasets, tuple(rows), note)
 
 
 def _trained_alike(dropped: Sequence[Found], bare: Sequence[Found]) -> tuple[list[Found], list[Found]]:
@@ -191,6 +193,11 @@ def _course(found: Sequence[Found]) -> Figure:
         "the learning rate is halved. Dotted: what the protocol selects on the test folds"
     )
     return Figure(f"{TITLE}, accuracy while training", "epoch", tuple(curves), note)
+
+
+def _datasets(found: Sequence[Found]) -> tuple[str, ...]:
+    """Those that have results; before there are any, all."""
+    return tuple(name for name in DATASETS if any(one.trial.dataset == name for one in found)) or DATASETS
 
 
 def _trained(found: Sequence[Found], reading: Reading, contestant: Contestant) -> list[Found]:
