@@ -21,7 +21,7 @@ from dropgnn.experiments.studies.table2 import Extent, trials
 from dropgnn.nn import DropGNN
 from dropgnn.training.batches import PlannedBatches
 from dropgnn.training.loop import inputs
-from dropgnn.training.minibatch import optimizer_of, random_batches, train_epoch
+from dropgnn.training.minibatch import optimizer_of, random_batches, train_step
 from dropgnn.training.seeds import seeded_weights
 
 GOALS = {"PROTEINS": {"random": 7.0, "exact": 6.0}}
@@ -62,8 +62,9 @@ class _Epoch:
 
     def run(self, chosen: Iterable[Tensor]) -> None:
         if self.planned is not None:
-            batches = self.planned(chosen, generator=_seeded(0))
-            train_epoch(self.model, batches, self.optimizer, auxiliary_share=1 / 3)
+            self.model.train()
+            for batch, arguments in self.planned(chosen, generator=_seeded(0)):
+                train_step(self.model, batch, arguments, self.optimizer, auxiliary_share=1 / 3)
             return
         assert isinstance(self.model, DropGNN)
         plain = Plain(self.model.encoder, self.model.head)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from statistics import median
 import torch
 from rich.progress import track
 
-from dropgnn.experiments.graph_classification import Trial, run_together, sees
+from dropgnn.experiments.graph_classification import Trial, run_together, seen_by
 from dropgnn.experiments.studies.table2 import Extent, trials
 
 EPOCHS, REPEATS = 4, 3
@@ -31,15 +31,15 @@ def seconds_per_epoch(together: Sequence[Trial]) -> float:
 def main() -> None:
     torch.set_num_threads(1)
     grid = trials(Extent(("MUTAG",), grid=True, contestants=CONTESTANTS, folds=1, epochs=EPOCHS))
-    order = sorted(grid, key=lambda trial: repr(sees(trial)))
-    for seen, group in track([(seen, list(group)) for seen, group in groupby(order, key=sees)], transient=True):
+    order = sorted(grid, key=lambda trial: repr(seen_by(trial)))
+    for seen, group in track([(seen, list(group)) for seen, group in groupby(order, key=seen_by)], transient=True):
         alone, together = [], []
         for _ in range(REPEATS):
             alone.append(sum(seconds_per_epoch([trial]) for trial in group))
             together.append(seconds_per_epoch(group))
         print(
-            f"{seen.drops:<8} batches of {seen.batch_size:<4} {len(group)} models: alone / together "
-            f"{median(alone) / median(together):.2f}"
+            f"{seen.drops:<8} batches of {seen.batch_size:<4} {len(group)} models: together / alone "
+            f"{median(together) / median(alone):.2f}"
         )
 
 

@@ -238,7 +238,7 @@ def _run(
             store,
             jobs=jobs,
             cluster=cluster,
-            together=getattr(chosen.experiment, "TOGETHER", None),
+            together=None if training else getattr(chosen.experiment, "TOGETHER", None),
             unit="epochs",
             size=lambda trial: trial.epochs,
         )

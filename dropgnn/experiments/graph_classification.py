@@ -157,8 +157,8 @@ def belongs(trial: Trial, result: Mapping[str, Any]) -> bool:
     return now == then
 
 
-def sees(trial: Trial) -> Trial:
-    """What decides batches and runs: everything but the model's width and its dropout of features."""
+def seen_by(trial: Trial) -> Trial:
+    """What decides the batches and runs it sees: everything but the model's width and its dropout of features."""
     return replace(trial, hidden=0, dropout=0.0)
 
 
@@ -168,10 +168,12 @@ def run(trial: Trial, on_epoch: Callable[[int, float], None] | None = None) -> R
 
 
 def run_together(trials: Sequence[Trial], on_epoch: Callable[[int, float], None] | None = None) -> list[Result]:
-    """Train models on one fold that :func:`sees` the same in them, such as those of a grid: what they see is made once, and what
-    comes out is what each comes to alone."""
+    """Train models that see the same (:func:`seen_by`), such as those of a grid, on one fold: it is made once, and what comes out
+    is what each comes to alone. ``on_epoch`` is told the loss of the first."""
+    if not trials:
+        return []
     started, first = time.process_time(), trials[0]
-    if len(set(map(sees, trials))) > 1:
+    if len(set(map(seen_by, trials))) > 1:
         raise InvalidArgument("trials", "must differ in hidden and dropout alone", got=trials)
     dataset = dataset_of(first.dataset)
     if not 0 <= first.fold < len(dataset.folds):
@@ -188,12 +190,13 @@ def run_together(trials: Sequence[Trial], on_epoch: Callable[[int, float], None]
             _run_kernel(result, dataset, fold, held_out)
     else:
         _train(results, trials, dataset, fold, held_out, on_epoch)
+    seconds = (time.process_time() - started) / len(trials)
     for result in results:
-        result["seconds"] = (time.process_time() - started) / len(trials)
+        result["seconds"] = seconds
     return results
 
 
-TOGETHER = Together(sees, run_together)
+TOGETHER = Together(seen_by, run_together)
 """How the models of a grid are trained."""
 
 
@@ -222,28 +225,35 @@ def _train(
     )
     views = Views(learners[0].model, dataset.graphs, augmentation(first))
     more = _more_runs(learners[0].model.sampler)
+
+    def right(part: Tensor, source: torch.Generator, sampler: Sampler | None = None) -> list[float]:
+        """Everyone's share of right predictions on one view of a part."""
+        seen = views.to_test(part, source, sampler)
+        return [share_right(learner.model, *seen) for learner in learners]
+
     for epoch in range(1, first.epochs + 1):
         chosen = random_batches(fold.train, batches=first.batches, size=first.batch_size, generator=choices)
         losses = learn_epoch(learners, views.to_train(chosen, generator), auxiliary_share=preset.auxiliary_share)
-        test = views.to_test(fold.test, generator)
-        test_more = None if more is None else views.to_test(fold.test, watching, more)
-        train = None if epoch % WATCHED_EVERY else views.to_test(fold.train, looking_back)
-        for learner, result, loss in zip(learners, results, losses, strict=True):
-            result["curve"].append(share_right(learner.model, *test))
-            if test_more is not None:
-                result["more_runs"].append(share_right(learner.model, *test_more))
-            if train is not None:
+        for result, accuracy in zip(results, right(fold.test, generator), strict=True):
+            result["curve"].append(accuracy)
+        if more is not None:
+            for result, accuracy in zip(results, right(fold.test, watching, more), strict=True):
+                result["more_runs"].append(accuracy)
+        if epoch % WATCHED_EVERY == 0:
+            for result, loss, accuracy in zip(results, losses, right(fold.train, looking_back), strict=True):
                 result["losses"].append(loss)
-                result["trained"].append(share_right(learner.model, *train))
-            if held_out is not None and best_epoch(result["curve"]) == epoch - 1:
-                learner.keep()
+                result["trained"].append(accuracy)
+        if held_out is not None:
+            for learner, result in zip(learners, results, strict=True):
+                if best_epoch(result["curve"]) == epoch - 1:
+                    learner.keep()
         if on_epoch is not None:
             on_epoch(epoch, losses[0])
     if held_out is not None:
-        test = views.to_test(held_out, generator)
-        for learner, result in zip(learners, results, strict=True):
+        for learner in learners:
             learner.recall()
-            result["test"] = share_right(learner.model, *test)
+        for result, accuracy in zip(results, right(held_out, generator), strict=True):
+            result["test"] = accuracy
 
 
 def _more_runs(sampler: Sampler) -> Sampler | None:

@@ -52,7 +52,7 @@ def drawing(
         generator: The source of randomness, else the model's.
     """
     # What is drawn must not depend on whether the model happens to be evaluated while a thread is at work.
-    plans, sampler = model.can_plan, sampler or model.current_sampler
+    plans, sampler = model.can_plan, model.current_sampler if sampler is None else sampler
 
     def draw(batch: Data) -> tuple[Data, dict[str, Any]]:
         x, edge_index, edge_attr, of_node, number = inputs(batch)

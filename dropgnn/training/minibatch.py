@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -27,17 +27,6 @@ def random_batches(train: Tensor, *, batches: int, size: int, generator: torch.G
     """So many batches of graphs out of the training part; a graph may come more than once."""
     for _ in range(batches):
         yield train[torch.randint(train.numel(), (size,), generator=generator)]
-
-
-def train_epoch(
-    model: DropGNN, batches: Iterable[tuple[Data, dict[str, Any]]], optimizer: Optimizer, *, auxiliary_share: float
-) -> float:
-    """One step per batch; returns the mean loss. ``batches`` come with the arguments for the model."""
-    model.train()
-    losses = [
-        train_step(model, batch, arguments, optimizer, auxiliary_share=auxiliary_share) for batch, arguments in batches
-    ]
-    return sum(losses) / max(len(losses), 1)
 
 
 def train_step(

@@ -82,8 +82,8 @@ def spread(
     raise_failures(failed, trials)
 
 
-def raise_failures(failed: Mapping[int, BaseException], trials: Sequence[object]) -> None:
-    """Say which trials failed, and why the first of them did."""
+def raise_failures(failed: Mapping[int, BaseException], trials: Sequence[object] | Mapping[int, object]) -> None:
+    """Say which trials failed, by their numbers, and why the first of them did."""
     if failed:
         number, problem = next(iter(failed.items()))
         raise DropGNNError(

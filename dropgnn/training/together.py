@@ -24,8 +24,8 @@ Seen = tuple[Data, dict[str, Any]]
 
 
 class Learner:
-    """A model in training. What it draws from the global state, weights and dropout of features, comes from a seed of its own, so
-    that it learns the same whoever learns beside it.
+    """A model in training. What it draws from the CPU's global state, weights and dropout of features, comes from a seed of its
+    own, so that it learns the same whoever learns beside it.
 
     Args:
         build: Makes the model.
@@ -67,14 +67,14 @@ def learn_epoch(learners: Sequence[Learner], batches: Iterable[Seen], *, auxilia
     losses = [[learner.step(seen, auxiliary_share=auxiliary_share) for learner in learners] for seen in batches]
     for learner in learners:
         learner.scheduler.step()
-    return [sum(column) / len(column) for column in zip(*losses, strict=True)]
+    return [sum(row[place] for row in losses) / max(len(losses), 1) for place in range(len(learners))]
 
 
 class Views:
     """What models see of a dataset: batches with their runs, planned; once for all where they are not random.
 
     Args:
-        model: One of those that will see them; they have the same layers, mode and sampler.
+        model: One of those that will see them; they have the same layers, mode, sampler and engine.
         graphs: The dataset.
         augment: What is done to a batch before any model sees it.
     """
@@ -82,8 +82,8 @@ class Views:
     def __init__(self, model: DropGNN, graphs: Collection, augment: Augment = unchanged) -> None:
         self.model, self.graphs, self.augment = model.train(), graphs, augment
         self._planned = PlannedBatches(model, graphs, ahead=False) if augment is unchanged else None
-        self._whole: dict[int, Data] = {}
-        self._fixed: dict[int, Seen] = {}
+        self._whole: dict[Tensor, Data] = {}
+        self._fixed: dict[Tensor, Seen] = {}
 
     def to_train(self, choices: Iterable[Tensor], generator: torch.Generator) -> Iterator[Seen]:
         """A batch for every choice of graphs."""
@@ -96,10 +96,10 @@ class Views:
     def to_test(self, part: Tensor, generator: torch.Generator, sampler: Sampler | None = None) -> Seen:
         """All graphs of a part as one batch, drawn with another sampler than the models' if one is given."""
         self.model.eval()
-        if self._planned is not None and not self._planned.sampler.random:
-            if id(part) not in self._fixed:
-                (self._fixed[id(part)],) = self._planned([part])
-            return self._fixed[id(part)]
-        if id(part) not in self._whole:
-            self._whole[id(part)] = self.graphs.batch(part)
-        return drawing(self.model, sampler=sampler, generator=generator)(self.augment(self._whole[id(part)], generator))
+        if sampler is None and self._planned is not None and not self._planned.sampler.random:
+            if part not in self._fixed:  # as the very tensor it is
+                (self._fixed[part],) = self._planned([part])
+            return self._fixed[part]
+        if part not in self._whole:
+            self._whole[part] = self.graphs.batch(part)
+        return drawing(self.model, sampler=sampler, generator=generator)(self.augment(self._whole[part], generator))

@@ -9,9 +9,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from dropgnn.errors import DropGNNError
+from dropgnn.experiments import runner
+from dropgnn.experiments.runner import Together, run_missing
+from dropgnn.experiments.store import Store
+from dropgnn.training.parallel import Finished, Progress
+from tests.experiments.test_store import Square, square
 
 COMMAND = ("reproduce", "table1", "--task", "limits1", "--seeds", "1", "--epochs", "60")
 TRIALS = 6
@@ -119,3 +128,66 @@ def _has_workers(group: int) -> bool:
     """Whether a process group has started processes of its own (Linux)."""
     command = ["pgrep", "--pgroup", str(group), "--full", "spawn_main"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def squares(trials: Sequence[Square], on_epoch: Callable[[int, float], None] | None) -> list[dict[str, Any]]:
+    """Several at once, and each mark says how many; 13 is unlucky."""
+    for trial in trials:
+        (Path(trial.folder) / f"{len(trials)}-with-{trial.number}").touch()
+    return [unlucky(trial, on_epoch) for trial in trials]
+
+
+def unlucky(trial: Square, on_epoch: Callable[[int, float], None] | None) -> dict[str, Any]:
+    if trial.number == 13:
+        raise RuntimeError("unlucky")
+    return square(trial, on_epoch)
+
+
+SMALL_OR_LARGE = Together[Square](lambda trial: trial.number < 2, squares)
+
+
+def stored(tmp_path: Path, *numbers: int) -> tuple[Store, list[Square]]:
+    """A store with the square of 3, and trials."""
+    (tmp_path / "marks").mkdir()
+    store, trials = Store(tmp_path / "runs", "squares"), [Square(number, str(tmp_path / "marks")) for number in numbers]
+    store.put(Square(3, str(tmp_path / "marks")), {"square": 9}, seconds=1.0)
+    return store, trials
+
+
+@pytest.mark.parametrize(("jobs", "how"), [(1, "2-with"), (2, "ran")], ids=["together", "one by one"])
+def test_what_belongs_together_runs_together(jobs: int, how: str, tmp_path: Path) -> None:
+    """Two small numbers and three large ones, one of them there already; where two groups are too few for all, one by one."""
+    store, trials = stored(tmp_path, 0, 1, 2, 3, 4)
+    news = list(run_missing(square, trials, store, jobs=jobs, together=SMALL_OR_LARGE))
+    marks = {path.name for path in (tmp_path / "marks").iterdir() if not path.name.startswith("ran") or how == "ran"}
+    assert marks == {f"{how}-{number}" for number in (0, 1, 2, 4)}
+    finished = {item.number: item.result for item in news if isinstance(item, Finished)}
+    assert finished == {number: {"square": number**2} for number in (0, 1, 2, 4)}
+    assert [store.get(trial) for trial in trials] == [{"square": number**2} for number in range(5)]
+
+
+def test_nobody_goes_down_with_another(tmp_path: Path) -> None:
+    """Of three that fail together, two succeed by themselves; the third is named, and the next run tries it alone."""
+    store, trials = stored(tmp_path, 0, 1, 5, 13, 7)
+    for _ in range(2):
+        with pytest.raises(
+            DropGNNError, match=r"1 of \d trials failed; .* was Square\(number=13, .*: RuntimeError: unlucky"
+        ):
+            list(run_missing(unlucky, trials, store, jobs=1, together=SMALL_OR_LARGE))
+        assert [store.get(trial) is not None for trial in trials] == [True, True, True, False, True]
+
+
+def test_news_is_for_every_member_of_a_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And all results are kept before anyone hears of the first."""
+    store, trials = stored(tmp_path, 0, 1, 2, 4)
+
+    def spread(task: Callable[..., Any], tasks: Sequence[Any], *, jobs: int) -> Iterator[Progress | Finished[Any]]:
+        yield Progress(1, 10)
+        yield Finished(1, task(tasks[1], None))
+
+    monkeypatch.setattr(runner, "spread", spread)
+    news = run_missing(square, trials, store, jobs=1, together=SMALL_OR_LARGE)
+    assert [next(news), next(news)] == [Progress(2, 10), Progress(3, 10)]
+    assert next(news) == Finished(2, {"square": 4})
+    news.close()
+    assert [store.get(trial) is not None for trial in trials] == [False, False, True, True]

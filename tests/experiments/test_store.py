@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from dropgnn.errors import DropGNNError
-from dropgnn.experiments.runner import Together, run_missing
+from dropgnn.experiments.runner import run_missing
 from dropgnn.experiments.store import Store
-from dropgnn.training.parallel import Finished, Progress
+from dropgnn.training.parallel import Finished
 
 
 @dataclass(frozen=True)
@@ -38,38 +38,6 @@ def test_only_what_is_missing_runs(tmp_path: Path) -> None:
     assert sorted(path.name for path in marks.iterdir()) == ["ran-0", "ran-1", "ran-3"]
     assert [store.get(trial) for trial in trials] == [{"square": number**2} for number in range(4)]
     assert list(run_missing(square, trials, store, jobs=2)) == []
-
-
-def squares(trials: Sequence[Square], on_epoch: Callable[[int, float], None] | None) -> list[dict[str, Any]]:
-    """The same for several at once, and each mark says for how many."""
-    for trial in trials:
-        (Path(trial.folder) / f"{len(trials)}-with-{trial.number}").touch()
-    if on_epoch is not None:
-        on_epoch(10, 0.0)
-    return [{"square": trial.number**2, "seconds": 0.5} for trial in trials]
-
-
-@pytest.mark.parametrize(
-    ("jobs", "marks"),
-    [
-        (2, ["2-with-0", "2-with-1", "2-with-2", "2-with-4"]),
-        (3, ["ran-0", "ran-1", "ran-2", "ran-4"]),  # two groups would leave a process without work
-    ],
-)
-def test_what_belongs_together_runs_together(jobs: int, marks: list[str], tmp_path: Path) -> None:
-    """Two small numbers and three large ones, of which one is there already."""
-    store, folder = Store(tmp_path / "runs", "squares"), tmp_path / "marks"
-    folder.mkdir()
-    trials = [Square(number, str(folder)) for number in range(5)]
-    store.put(trials[3], {"square": 9}, seconds=1.0)
-    small_or_large = Together[Square](lambda trial: trial.number < 2, squares)
-    news = list(run_missing(square, trials, store, jobs=jobs, together=small_or_large))
-    assert sorted(path.name for path in folder.iterdir()) == marks
-    finished = [item for item in news if isinstance(item, Finished)]
-    assert sorted((item.number, item.result["square"]) for item in finished) == [(0, 0), (1, 1), (2, 4), (4, 16)]
-    assert [store.get(trial) for trial in trials] == [{"square": number**2} for number in range(5)]
-    told = {item.number for item in news if isinstance(item, Progress)}
-    assert told <= ({0, 1, 2, 4} if jobs == 2 else set())
 
 
 def test_a_broken_file_is_set_aside(tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ class Study:
 
     Args:
         title: What to call it.
-        experiment: The module with ``EXPERIMENT``, ``Trial`` and ``run``.
+        experiment: The module with ``EXPERIMENT``, ``Trial``, ``Result`` and ``run``; it may say which results ``belongs`` to the
+            data at hand, and how to train several trials ``TOGETHER``.
         summarize: From finished trials to tables and figures.
     """
 

@@ -137,7 +137,7 @@ def _sheet(reading: Reading, found: Sequence[Found]) -> Sheet:
         ours = {contestant.paper for contestant in CONTESTANTS.values()}
         for name, reported in TABLE2.items():
             values = [reported.on(dataset) for dataset in datasets]
-            if name not in ours and any(values):
+            if name not in ours and any(value is not None for value in values):
                 rows.append((f"{name}, {reported.complexity}", tuple(Cell((), value) for value in values)))
     return Sheet(f"{TITLE}, {reading.title}", datasets, tuple(rows), f"{note}{_own_folds(found, reading)}")
 
