@@ -21,7 +21,8 @@ BAND = (5, 95)
 def draw(figure: Figure) -> Picture:
     """One small picture per panel, side by side. A curve that is alone has its band: bands that overlap could not be read."""
     with mpl.rc_context({"font.size": 11, "axes.edgecolor": SOFT, "text.color": INK, "axes.labelcolor": INK}):
-        picture, panels = Picture(figsize=(10, 3.1), layout="constrained"), figure.panels
+        panels = figure.panels
+        picture = Picture(figsize=(min(10.0, 3.0 + 2.4 * len(panels)), 3.1), layout="constrained")
         names = dict.fromkeys(curve.name for curve in figure.curves)
         colours = dict(zip(names, cycle(COLOURS), strict=False))
         axes = picture.subplots(1, len(panels), sharey=not figure.shares_panels, squeeze=False)[0]
