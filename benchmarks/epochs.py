@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 
 from benchmarks.trainer import Plain
-from dropgnn.data.datasets import PAPER, load_dataset
+from dropgnn.data.datasets import load_dataset
 from dropgnn.experiments.graph_classification import DROPS, Trial, build
+from dropgnn.experiments.paper import DATASETS
 from dropgnn.experiments.studies.table2 import Extent, trials
 from dropgnn.nn import DropGNN
 from dropgnn.training.batches import PlannedBatches
@@ -80,4 +81,4 @@ def _seeded(seed: int) -> torch.Generator:
 
 
 def every_dataset(data: Path | None) -> tuple[str, ...]:
-    return tuple(PAPER) if data is not None else ()
+    return DATASETS if data is not None else ()

@@ -26,8 +26,9 @@ Folder = Annotated[Path | None, typer.Option(help="Folder with datasets; else DR
 @commands.command("list")
 def list_datasets(data: Folder = None) -> None:
     """The datasets that are there with their statistics, the paper's first."""
-    from dropgnn.data.datasets import PAPER, load_dataset
+    from dropgnn.data.datasets import load_dataset
     from dropgnn.data.locate import datasets_at_hand
+    from dropgnn.data.recipes import PAPER
     from dropgnn.errors import DataMissing, DataProblem, InvalidArgument
 
     console, table, missing, problems = Console(), _table(), [], []
@@ -60,11 +61,12 @@ def show(
     features: Annotated[
         str | None, typer.Option(help="labels, attributes, labels+attributes, degree or constant.")
     ] = None,
-    filter: Annotated[str | None, typer.Option(help="none, at-most-70-nodes or proteins.")] = None,
+    filter: Annotated[str | None, typer.Option(help="none, at-most-70-nodes, proteins or without-hydrogens.")] = None,
     edge_features: Annotated[bool, typer.Option("--edge-features", help="Labels of edges become features.")] = False,
 ) -> None:
     """The statistics of one dataset, and how it was made; ``qm9`` is one of molecules."""
-    from dropgnn.data.datasets import PAPER, load_dataset
+    from dropgnn.data.datasets import load_dataset
+    from dropgnn.data.recipes import PAPER
 
     if name.lower() == "qm9":
         _show_molecules(data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot
 
 from dropgnn.data.cache import parsed
 from dropgnn.data.collection import Collection
@@ -19,53 +17,9 @@ from dropgnn.data.folds import Fold, published_folds, stratified_folds
 from dropgnn.data.gin_text import read_gin_text
 from dropgnn.data.locate import IN_TU, Place, find_dataset, paper_name
 from dropgnn.data.raw import RawGraphs
+from dropgnn.data.recipes import FEATURES, FILTERS, PAPER, needed, one_hot_of
 from dropgnn.data.tu_folder import read_tu_folder
 from dropgnn.errors import InvalidArgument
-from dropgnn.registry import Registry
-
-FILTERS = Registry[Callable[[RawGraphs], Tensor]](
-    "filter",
-    {
-        "none": lambda raw: torch.ones_like(raw.nodes, dtype=torch.bool),
-        "at-most-70-nodes": lambda raw: raw.nodes <= 70,
-        "proteins": lambda raw: (raw.nodes < 450) & ~((raw.nodes == 7) & (raw.edges == 12)),
-    },
-)
-"""Which graphs stay. ``proteins`` leaves out those of 450 nodes and more, and those with 7 nodes and 6 edges."""
-
-FEATURES = Registry[Callable[[RawGraphs], Tensor]](
-    "features",
-    {
-        "labels": lambda raw: _one_hot(_needed(raw.tag, "labels")),
-        "attributes": lambda raw: _needed(raw.attributes, "attributes"),
-        "labels+attributes": lambda raw: torch.cat(
-            [_one_hot(_needed(raw.tag, "labels")), _needed(raw.attributes, "attributes")], dim=1
-        ),
-        "degree": lambda raw: _one_hot(raw.degree),
-        "constant": lambda raw: torch.ones(int(raw.nodes.sum()), 1),
-    },
-)
-"""What a GNN sees of a node: its label or its degree, one-hot, the numbers in the files, or nothing."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How the paper treats a dataset, and what there is to say about it."""
-
-    features: str
-    filter: str = "none"
-    remark: str = ""
-
-
-PAPER = {
-    "MUTAG": Recipe("labels"),
-    "PTC": Recipe("labels", remark="the paper's statistics are PTC_MR's; the GIN paper's PTC has others"),
-    "PROTEINS": Recipe("labels", "proteins"),
-    "IMDB-B": Recipe("degree", "at-most-70-nodes"),
-    "IMDB-M": Recipe("degree", "at-most-70-nodes"),
-}
-"""The datasets of Table 2."""
-
 
 PUBLISHED, CONTENT = "folds: published", "content: "
 """Notes of a dataset: that its folds are those of the GIN paper; a word that changes with anything in it."""
@@ -124,20 +78,22 @@ def load_dataset(
     recipe = PAPER.get(paper_name(name)) or PAPER.get(paper_name(place.name))
     if filter is None:
         filter = recipe.filter if recipe else "none"
+    raw, nodes_left_out = _on_nodes(raw, filter)
     if features is None:
         features = recipe.features if recipe else _features_at_hand(raw, name)
     x, edge_attr = FEATURES[features](raw).float(), None
     if edge_features:
-        edge_attr = _one_hot(_needed(raw.edge_label, "labels of edges", "edge_features")).float()
+        edge_attr = one_hot_of(needed(raw.edge_label, "labels of edges", "edge_features")).float()
     classes, y = torch.unique(raw.y, return_inverse=True)
     folds = published_folds(place.path.parent, len(raw)) if place.is_text else None
-    kept = FILTERS[filter](raw)
+    kept = FILTERS[filter].graphs(raw)
     if not bool(kept.any()):
         raise InvalidArgument("filter", f"must leave a graph of the {len(raw)} of {place.name}", got=repr(filter))
     everything = Collection(x, raw.edge_index, edge_attr, y, raw.nodes, raw.edges)
     notes = [
         f"features: {features} ({x.size(1)})",
         f"filter: {filter} ({int((~kept).sum())} of {len(raw)} graphs left out)",
+        *nodes_left_out,
         PUBLISHED if folds is not None else f"folds: stratified, seed {seed}",
         *raw.repairs,
     ]
@@ -162,6 +118,17 @@ def _read(place: Place) -> RawGraphs:
     return parsed(sources, partial(read_tu_folder, place.path, place.name))
 
 
+def _on_nodes(raw: RawGraphs, filter: str) -> tuple[RawGraphs, list[str]]:
+    """The graphs on the nodes that stay, and a note of how many do not."""
+    if (stays := FILTERS[filter].nodes) is None:
+        return raw, []
+    kept = stays(raw)
+    left = raw.induced(kept)
+    if bool((left.nodes == 0).any()):
+        raise InvalidArgument("filter", "must leave a node of every graph", got=repr(filter))
+    return left, [f"nodes: {int((~kept).sum())} of {kept.numel()} left out"]
+
+
 def _features_at_hand(raw: RawGraphs, name: str) -> str:
     there = [what for what, values in (("labels", raw.tag), ("attributes", raw.attributes)) if values is not None]
     if not there:
@@ -178,18 +145,6 @@ def _renumbered(folds: tuple[Fold, ...], kept: Tensor) -> tuple[Fold, ...]:
     """Folds of all graphs as folds of those that are kept."""
     number = kept.cumsum(0) - 1
     return tuple(Fold(*(number[part[kept[part]]] for part in fold)) for fold in folds)
-
-
-def _one_hot(values: Tensor) -> Tensor:
-    kinds, number = torch.unique(values, return_inverse=True)
-    return one_hot(number, kinds.numel())
-
-
-def _needed(values: Tensor | None, what: str, argument: str = "features") -> Tensor:
-    if values is None:
-        hint = f"known are {', '.join(FEATURES)}" if argument == "features" else "leave it out"
-        raise InvalidArgument(argument, f"must not ask for {what}, which the files have not", got=what, hint=hint)
-    return values
 
 
 def _digest(graphs: Collection, folds: tuple[Fold, ...]) -> str:

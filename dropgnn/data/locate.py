@@ -17,6 +17,9 @@ IN_GIN = {"IMDB-B": "IMDBBINARY", "IMDB-M": "IMDBMULTI"}
 IN_TU = {"IMDB-B": "IMDB-BINARY", "IMDB-M": "IMDB-MULTI", "PTC": "PTC_MR"}
 """Datasets that have another name in the TU collection."""
 
+MADE_OF = {"PTC_MR": "PTC"}
+"""Datasets that can be made of the GIN paper's files of another."""
+
 
 class Place(NamedTuple):
     """Where a dataset lies: one file in the text format of the GIN paper, or a folder with the raw files of ``name``."""
@@ -82,7 +85,8 @@ def datasets_at_hand(given: Path | None = None) -> dict[str, Path]:
 def _below(folder: Path, name: str) -> Place | None:
     """A dataset by its name, or by those it has elsewhere, below a data folder; text files before raw ones."""
     paper = paper_name(name)
-    names = dict.fromkeys((name, name.upper(), _plain(name), IN_GIN.get(paper, paper), IN_TU.get(paper, paper)))
+    elsewhere = (names.get(paper, paper) for names in (IN_GIN, MADE_OF, IN_TU))
+    names = dict.fromkeys((name, name.upper(), _plain(name), *elsewhere))
     folders = [folder / middle / called for middle in ("tu", "") for called in names]
     return next(filter(None, chain(map(_text_in, folders), map(_raw_in, folders))), None)
 

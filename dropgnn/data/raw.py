@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -50,6 +50,24 @@ class RawGraphs:
 
     def __len__(self) -> int:
         return self.nodes.numel()
+
+    def induced(self, kept: Tensor) -> RawGraphs:
+        """The same graphs on these of their nodes, ``[N]``, with the edges between them."""
+        graph, of_edge = (torch.repeat_interleave(torch.arange(len(self)), sizes) for sizes in (self.nodes, self.edges))
+        first = (self.nodes.cumsum(0) - self.nodes)[of_edge]
+        source, target = self.edge_index + first
+        stays = kept[source] & kept[target]
+        nodes = torch.bincount(graph[kept], minlength=len(self))
+        number = kept.cumsum(0) - 1 - (nodes.cumsum(0) - nodes)[graph]  # within its graph
+        return replace(
+            self,
+            nodes=nodes,
+            edges=torch.bincount(of_edge[stays], minlength=len(self)),
+            edge_index=torch.stack([number[source[stays]], number[target[stays]]]),
+            tag=None if self.tag is None else self.tag[kept],
+            attributes=None if self.attributes is None else self.attributes[kept],
+            edge_label=None if self.edge_label is None else self.edge_label[stays],
+        )
 
     @property
     def is_consistent(self) -> bool:

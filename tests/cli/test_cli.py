@@ -164,7 +164,7 @@ def test_brec_without_data(tmp_path: Path) -> None:
         (("table9",), "No such command 'table9'"),
         (
             ("table2", "--datasets", "MUTAG,COLLAB"),
-            "'datasets' must be among MUTAG, PTC, PROTEINS, IMDB-B, IMDB-M (got 'COLLAB')",
+            "'datasets' must be among MUTAG, PTC, PTC_MR, PROTEINS, IMDB-B, IMDB-M (got 'COLLAB')",
         ),
         (("table2", "--protocol", "best"), "'protocol' must be one of gin, nested (got 'best')"),
         (("table1", "--task", "limits3"), "'task' must be one of limits1, limits2,"),
@@ -209,10 +209,8 @@ def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
     others = in_this_process("data", "list", "--data", str(tmp_path / "others")).stdout
     assert re.search(r"Own-Data +2 +2 +- +2 to 3 +2.50 +1 to 2 +1.50", others)
     assert others.index("IMDB-M") < others.index("Own-Data")
-    assert (
-        "the paper's statistics are PTC_MR's; the GIN paper's PTC has others"
-        in in_this_process("data", "show", "PTC").stdout
-    )
+    assert "the paper prints the statistics of PTC_MR" in in_this_process("data", "show", "PTC").stdout
+    assert "nodes: 3877 of 8792 left out" in in_this_process("data", "show", "PTC_MR").stdout
     shown = in_this_process("data", "show", "MUTAG", "--data", str(data_root))
     assert "folds: published" in shown.stdout
 

@@ -10,12 +10,15 @@ from typing import NamedTuple
 
 from dropgnn.data.datasets import PUBLISHED
 from dropgnn.data.folds import FOLDS
+from dropgnn.data.recipes import PAPER
 from dropgnn.experiments.graph_classification import KERNEL, Trial
-from dropgnn.experiments.paper import BEST, DATASETS, TABLE2
+from dropgnn.experiments.paper import BEST, TABLE2
 from dropgnn.experiments.studies.readings import LAST, READINGS, SELECTED, UNSELECTED, VALIDATED, ByFold, Reading
 from dropgnn.experiments.summary import Cell, Curve, Figure, Found, Sheet, Summary
 
 TITLE = "Table 2: graph classification"
+
+DATASETS = tuple(PAPER)
 
 BARE = "none"
 """What a GNN drops without dropouts."""
@@ -63,7 +66,7 @@ class Extent:
     """How large the study is.
 
     Args:
-        datasets: Names of the paper's datasets.
+        datasets: Names in ``DATASETS``.
         protocol: ``"gin"`` or ``"nested"``.
         grid: Whether to try the paper's hyper-parameters instead of one choice.
         contestants: Names in ``CONTESTANTS``.

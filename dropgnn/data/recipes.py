@@ -1,0 +1,88 @@
+"""What is made of a dataset's files: which nodes and graphs stay, what a GNN sees of a node, and the paper's choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from dropgnn.data.raw import RawGraphs
+from dropgnn.errors import InvalidArgument
+from dropgnn.registry import Registry
+
+HYDROGEN = 19
+"""The label of hydrogen in the GIN paper's PTC; PTC_MR has labels up to 17, and no hydrogens."""
+
+
+class Filter(NamedTuple):
+    """Which nodes stay, if not all, and then which graphs."""
+
+    graphs: Callable[[RawGraphs], Tensor] = lambda raw: torch.ones_like(raw.nodes, dtype=torch.bool)
+    nodes: Callable[[RawGraphs], Tensor] | None = None
+
+
+FILTERS = Registry[Filter](
+    "filter",
+    {
+        "none": Filter(),
+        "at-most-70-nodes": Filter(lambda raw: raw.nodes <= 70),
+        "proteins": Filter(lambda raw: (raw.nodes < 450) & ~((raw.nodes == 7) & (raw.edges == 12))),
+        "without-hydrogens": Filter(nodes=lambda raw: needed(raw.tag, "labels", "filter") != HYDROGEN),
+    },
+)
+"""``proteins`` leaves out graphs of 450 nodes and more, and those with 7 nodes and 6 edges; ``without-hydrogens``, for PTC, all
+nodes with the label 19."""
+
+FEATURES = Registry[Callable[[RawGraphs], Tensor]](
+    "features",
+    {
+        "labels": lambda raw: one_hot_of(needed(raw.tag, "labels")),
+        "attributes": lambda raw: needed(raw.attributes, "attributes"),
+        "labels+attributes": lambda raw: torch.cat(
+            [one_hot_of(needed(raw.tag, "labels")), needed(raw.attributes, "attributes")], dim=1
+        ),
+        "degree": lambda raw: one_hot_of(raw.degree),
+        "constant": lambda raw: torch.ones(int(raw.nodes.sum()), 1),
+    },
+)
+"""What a GNN sees of a node: its label or its degree, one-hot, the numbers in the files, or nothing."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How the paper treats a dataset, and what there is to say about it."""
+
+    features: str
+    filter: str = "none"
+    remark: str = ""
+
+
+PAPER = {
+    "MUTAG": Recipe("labels"),
+    "PTC": Recipe("labels", remark="the GIN paper's; the paper prints the statistics of PTC_MR"),
+    "PTC_MR": Recipe(
+        "labels", "without-hydrogens", remark="the GIN paper's PTC without hydrogens; so the paper's statistics"
+    ),
+    "PROTEINS": Recipe("labels", "proteins"),
+    "IMDB-B": Recipe("degree", "at-most-70-nodes"),
+    "IMDB-M": Recipe("degree", "at-most-70-nodes"),
+}
+"""The datasets of Table 2; which of the two PTCs the paper means is open (``docs/real.md``)."""
+
+
+def one_hot_of(values: Tensor) -> Tensor:
+    """A column for every value that occurs."""
+    kinds, number = torch.unique(values, return_inverse=True)
+    return one_hot(number, kinds.numel())
+
+
+def needed(values: Tensor | None, what: str, argument: str = "features") -> Tensor:
+    """The values, where the files have them."""
+    if values is None:
+        hint = f"known are {', '.join(FEATURES)}" if argument == "features" else "leave it out"
+        raise InvalidArgument(argument, f"must not ask for {what}, which the files have not", got=what, hint=hint)
+    return values
