@@ -93,7 +93,7 @@ def test_a_grid_is_decided_by_test_folds_or_by_validation() -> None:
             result = {"curve": [0.9 if good else 0.8], "more_runs": [], "test": 0.5 if good else 1.0}
             found.append(Found(replace(trial, protocol=protocol), result, 1.0))
     assert len(found) == 2 * 2 * 8
-    selected, elsewhere, unselected, honest = summarize(found)
+    selected, elsewhere, unselected, honest, *by_choice = summarize(found)
     assert isinstance(selected, Sheet)
     assert isinstance(elsewhere, Sheet)
     assert isinstance(unselected, Sheet)
@@ -102,6 +102,12 @@ def test_a_grid_is_decided_by_test_folds_or_by_validation() -> None:
     assert dict(selected.rows)["GIN, O(n)"][0].values == pytest.approx([90.0, 90.0])
     assert dict(unselected.rows)["GIN"][0].values == pytest.approx([100 * (0.9 + 7 * 0.8) / 8] * 2)
     assert dict(honest.rows)["GIN"][0].values == pytest.approx([50.0, 50.0])
+    for sheet, one, other in zip(by_choice, (90.0, 90.0, 50.0), (80.0, 80.0, 100.0), strict=True):
+        assert isinstance(sheet, Sheet)
+        rows = dict(sheet.rows)
+        assert (sheet.columns, len(rows)) == (("GIN",), 8)
+        assert rows.pop("hidden 16, dropout 0.5, batches of 128")[0].values == pytest.approx([one, one])
+        assert [cell.mean for (cell,) in rows.values()] == pytest.approx([other] * 7)
 
 
 def test_nothing_is_selected_from_the_last_epochs() -> None:
@@ -126,9 +132,8 @@ def test_changes_are_paired() -> None:
         Found(replace(trial, fold=fold), {"curve": [value], "more_runs": [value]}, 1.0)
         for (trial, fold), value in accuracy.items()
     ]
-    *_, sheet = summarize(found)
+    (sheet,) = (part for part in summarize(found) if part.title.endswith("what dropouts change"))
     assert isinstance(sheet, Sheet)
-    assert sheet.title == "Table 2: graph classification, what dropouts change"
     rows = {name: cells[0] for name, cells in sheet.rows}
     assert list(rows) == [
         "DropGIN, random; protocol gin", "DropGIN, random; protocol gin, nothing selected",

@@ -110,10 +110,11 @@ def _grid(trial: Trial) -> Iterator[Trial]:
 
 
 def summarize(found: Sequence[Found]) -> Summary:
-    """A table for every reading of a protocol that has results, and one of what dropouts change."""
+    """A table for every reading of a protocol that has results, one of what dropouts change, and what every choice of a grid is
+    worth."""
     run = {one.trial.protocol for one in found} or {SELECTED.protocol}
     first, *others = [_sheet(reading, found) for reading in READINGS if reading.protocol in run]
-    sheets = [first, *(sheet for sheet in (*others, _changes(found)) if sheet.has_values)]
+    sheets = [first, *(sheet for sheet in (*others, _changes(found), *_choices(found)) if sheet.has_values)]
     course = _course(found)
     return [*sheets, *([course] if course.curves else [])]
 
@@ -175,6 +176,36 @@ def _trained_alike(dropped: Sequence[Found], bare: Sequence[Found]) -> tuple[lis
         [one for one in tried if replace(one.trial, drops=BARE) in both] for tried in (dropped, bare)
     )
     return with_drops, without
+
+
+def _choices(found: Sequence[Found]) -> Iterator[Sheet]:
+    """Where several hyper-parameters were tried, what each comes to."""
+    for reading, dataset in product(COMPARED, _datasets(found)):
+        tried = {
+            name: (contestant, mine)
+            for name, contestant in CONTESTANTS.items()
+            if contestant.method != KERNEL and contestant.curve == USUAL
+            if (mine := [one for one in _trained(found, reading, contestant) if one.trial.dataset == dataset])
+        }
+        choices = sorted({_choice(one.trial) for _, mine in tried.values() for one in mine})
+        if len(choices) < 2:
+            continue
+        rows = []
+        for choice in choices:
+            cells = []
+            for contestant, mine in tried.values():
+                chosen = [one for one in mine if _choice(one.trial) == choice]
+                accuracies = _accuracies(reading, contestant, dataset, chosen).values()
+                cells.append(Cell(tuple(100 * value for value in accuracies), full=FOLDS, digits=1))
+            hidden, dropout, batch_size = choice
+            rows.append((f"hidden {hidden}, dropout {dropout:g}, batches of {batch_size}", tuple(cells)))
+        title = f"{TITLE}, {dataset}, choice by choice, {reading.title}"
+        yield Sheet(title, tuple(tried), tuple(rows), "Accuracy in percent over 10 folds, with one choice alone")
+
+
+def _choice(trial: Trial) -> tuple[int, float, int]:
+    """What a grid varies."""
+    return trial.hidden, trial.dropout, trial.batch_size
 
 
 def _course(found: Sequence[Found]) -> Figure:
