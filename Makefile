@@ -1,4 +1,4 @@
-# make demo: set up and run the demonstration.   make test: set up and run all tests.
+# make demo: set up and run the demonstration.   make test: set up and run the tests.
 .DEFAULT_GOAL := help
 PYTHON ?= python3.11
 BIN := .venv/bin
@@ -6,8 +6,8 @@ BIN := .venv/bin
 TORCH := $(shell grep '^torch==' constraints.txt)
 
 help:
-	@echo "make demo    set up, then show what DropGNN does (two minutes)"
-	@echo "make test    set up, then run all tests"
+	@echo "make demo    set up, then show what DropGNN does (a minute)"
+	@echo "make test    set up, then run the tests (ten minutes)"
 	@echo "make heavy   the tests that take minutes: all of QM9"
 	@echo "make check   tests, format, lint and types"
 	@echo "make bench   measure plain, batched and shared training steps; set DROPGNN_DATA for real data"

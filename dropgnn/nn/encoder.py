@@ -14,7 +14,7 @@ from dropgnn.graph import Graph
 
 
 class Encoder(torch.nn.Module, ABC):
-    """A GNN in layers; subclass it to give your own GNN every mode and every engine.
+    """A GNN in layers; subclass it to give your own GNN every mode, and sharing where its convolutions allow that.
 
     Shapes:
         x ``[N, F]``, edge_index ``[2, E]``, edge_attr ``[E, D]`` or ``None``; output ``[N, out_channels]``.

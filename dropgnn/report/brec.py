@@ -15,7 +15,7 @@ from dropgnn.data.brec import FILES, NAMES
 from dropgnn.errors import DataProblem, InvalidArgument
 
 PUBLISHED = {"I2-GNN": 281, "KP-GNN": 275, "3-WL": 270, "PPGN": 233, "SUN": 223, "DropGNN, random runs": 177}
-"""Pairs separated, of 400, as the BREC paper reports them for trained GNNs; the last about."""
+"""Pairs separated, of 400, as the BREC paper reports them for trained GNNs, and for 3-WL; the last about."""
 
 
 def certificate_table(found: Sequence[dict[str, Any]], max_k: int) -> Table:
