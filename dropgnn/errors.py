@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 
 
 class DropGNNError(Exception):
     """Base of every error this package raises on purpose."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return _again, (type(self), *self.args)  # what is pickled is the message, not what it was made of
+
+
+def _again(kind: type[DropGNNError], *message: object) -> DropGNNError:
+    """An error that comes from another process."""
+    return kind.__new__(kind, *message)
 
 
 class InvalidArgument(DropGNNError, ValueError):

@@ -6,6 +6,7 @@ a graph, only disconnected; so is a batch of perturbed copies, which is why :cla
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -13,7 +14,7 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, whole_number
 
 ITEMS = ("nodes", "links")
 """What can be dropped."""
@@ -54,6 +55,7 @@ class Graph:
         _check_edges(edge_index, x)
         if edge_attr is not None:
             _check_rows("edge_attr", edge_attr, edge_index.size(1), "edge")
+            _check_device("edge_attr", edge_attr, x)
         if batch is None:
             batch = x.new_zeros(x.size(0), dtype=torch.long)
             if num_graphs not in (None, 1):
@@ -107,6 +109,25 @@ def offsets(sizes: Tensor) -> Tensor:
     tensor([0, 3, 3])
     """
     return sizes.cumsum(0) - sizes
+
+
+def numbers_of(chosen: Sequence[int] | Tensor, many: int, *, argument: str = "chosen") -> Tensor:
+    """Which of ``many`` graphs are meant, ``[C]``.
+
+    >>> numbers_of(torch.tensor([True, False]), 2)
+    Traceback (most recent call last):
+    ...
+    dropgnn.errors.InvalidArgument: 'chosen' must be whole numbers (got torch.bool); of a mask take .nonzero().squeeze(1)
+    """
+    numbers = torch.as_tensor(chosen)
+    if not numbers.numel():
+        return numbers.long().flatten()
+    if numbers.dtype == torch.bool or numbers.is_floating_point():
+        hint = "of a mask take .nonzero().squeeze(1)"
+        raise InvalidArgument(argument, "must be whole numbers", got=numbers.dtype, hint=hint)
+    if not 0 <= int(numbers.min()) <= int(numbers.max()) < many:
+        raise InvalidArgument(argument, f"must name graphs from 0 to {many - 1}", got=numbers.tolist()[:10])
+    return numbers.long()
 
 
 def enumerate_blocks(starts: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
@@ -178,6 +199,11 @@ def _check_edges(edge_index: Tensor, x: Tensor) -> None:
             )
 
 
+def _check_device(name: str, value: Tensor, x: Tensor) -> None:
+    if value.device != x.device:
+        raise InvalidArgument(name, f"must be on {x.device}, where x is", got=value.device, hint=f"{name}.to(x.device)")
+
+
 def _first_fall(batch: Tensor) -> str:
     if int(batch[0]) < 0:
         return f"{int(batch[0])} for node 0"
@@ -191,6 +217,7 @@ def _check_batch(batch: Tensor, x: Tensor, edge_index: Tensor, num_graphs: int |
         raise InvalidArgument(
             "batch", f"must be a torch.long tensor with one entry per node, here [{x.size(0)}]", got=got
         )
+    _check_device("batch", batch, x)
     if batch.numel() and (int(batch[0]) < 0 or bool((batch[1:] < batch[:-1]).any())):
         raise InvalidArgument(
             "batch",
@@ -199,8 +226,7 @@ def _check_batch(batch: Tensor, x: Tensor, edge_index: Tensor, num_graphs: int |
             hint="keep the nodes of a graph together, as torch_geometric.data.Batch does",
         )
     needed = int(batch[-1]) + 1 if batch.numel() else 0
-    if num_graphs is None:
-        num_graphs = needed
+    num_graphs = needed if num_graphs is None else whole_number("num_graphs", num_graphs, least=0)
     if num_graphs < needed:
         raise InvalidArgument("num_graphs", f"must be at least {needed}, by the entries of batch", got=num_graphs)
     sender, receiver = batch[edge_index]

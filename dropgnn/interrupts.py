@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal; those that start in here leave it to the first one."""
+    """Processes started in this block ignore Ctrl-C, which reaches all of a terminal; only the parent reacts to it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -20,7 +20,7 @@ def interrupts_held() -> Iterator[None]:
 
 @contextmanager
 def interrupts_deferred() -> Iterator[None]:
-    """Ctrl-C while we are in here counts when we are through; elsewhere than in the main thread it never comes."""
+    """Postpone Ctrl-C to the end of the block. Does nothing outside the main thread, which alone receives it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

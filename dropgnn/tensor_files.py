@@ -38,7 +38,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except OSError as problem:
         raise DataProblem(f"{path} cannot be read ({problem.strerror})") from problem
     if not there:
-        raise DataProblem(f"{path} is not there, or no file")
+        raise DataProblem(f"{path} does not exist, or is not a file")
     try:
         with safe_open(path, framework="pt") as kept:
             found = {name: kept.get_tensor(name) for name in kept.keys()}  # noqa: SIM118
@@ -49,7 +49,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         if not isinstance(facts, dict):
             raise ValueError("it says nothing about its tensors")
     except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as problem:
-        raise DataProblem(f"{path} is damaged, or none of our files ({problem})") from problem
+        raise DataProblem(f"{path} is damaged, or was not written by dropgnn ({problem})") from problem
     return found, facts
 
 

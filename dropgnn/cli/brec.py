@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
+from dropgnn.cli.files import output_file
 from dropgnn.cli.running import run_with_bar
 
 if TYPE_CHECKING:
@@ -37,13 +38,18 @@ def certificate(
     from dropgnn.experiments.store import Store
     from dropgnn.report.brec import certificate_table, save
 
+    if output is not None:
+        output_file("output", output, ".json")
     load_brec(data)  # says now what is missing
     trials = [experiment.Certificate(number, max_k) for number in range(400)]
     store = Store(work, experiment.EXPERIMENT)
-    found = _run(partial(experiment.run, data=data), trials, store, jobs)
-    Console().print(certificate_table(found, max_k))
-    if output is not None:
-        save(output, {"max_k": max_k, "pairs": found})
+
+    def tell(found: list[dict[str, Any]]) -> None:
+        Console().print(certificate_table(found, max_k))
+        if output is not None:
+            save(output, {"max_k": max_k, "pairs": found})
+
+    _run(partial(experiment.run, data=data), trials, store, jobs, tell)
 
 
 @commands.command("train")
@@ -65,14 +71,19 @@ def train(
     from dropgnn.experiments.store import Store
     from dropgnn.report.brec import save, trained_table
 
+    if output is not None:
+        output_file("output", output, ".json")
     load_brec(data)
     experiment.METHODS[method]  # an unknown name is an error now
     trials = [experiment.Trained(number, method, seed, epochs, layers) for number in range(400)]
     store = Store(work, experiment.EXPERIMENT)
-    found = _run(partial(experiment.run, data=data), trials, store, jobs)
-    Console().print(trained_table(found, method))
-    if output is not None:
-        save(output, {"method": method, "layers": layers, "epochs": epochs, "seed": seed, "pairs": found})
+
+    def tell(found: list[dict[str, Any]]) -> None:
+        Console().print(trained_table(found, method))
+        if output is not None:
+            save(output, {"method": method, "layers": layers, "epochs": epochs, "seed": seed, "pairs": found})
+
+    _run(partial(experiment.run, data=data), trials, store, jobs, tell)
 
 
 @commands.command("explain")
@@ -98,8 +109,18 @@ def explain(
     console.print(f"{told} of {len(found['pairs'])} pairs", highlight=False)
 
 
-def _run(work: Any, trials: Sequence[Any], store: Store, jobs: int) -> list[dict[str, Any]]:
-    """The results of all trials, those done already included."""
-    run_with_bar(work, trials, store, jobs=jobs, unit="pairs")
+def _run(
+    work: Any, trials: Sequence[Any], store: Store, jobs: int, tell: Callable[[list[dict[str, Any]]], None]
+) -> None:
+    """Run what is missing, then tell of all results, those done already included; of what is there where some fail."""
+    from dropgnn.errors import DropGNNError
+
+    failed: DropGNNError | None = None
+    try:
+        run_with_bar(work, trials, store, jobs=jobs, unit="pairs")
+    except DropGNNError as problem:
+        failed = problem
     results = [store.get(trial) for trial in trials]
-    return [{"pair": number, **result} for number, result in enumerate(results) if result is not None]
+    tell([{"pair": number, **result} for number, result in enumerate(results) if result is not None])
+    if failed is not None:
+        raise failed

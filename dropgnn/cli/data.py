@@ -67,8 +67,12 @@ def show(
     """The statistics of one dataset, and how it was made; ``qm9`` is one of molecules."""
     from dropgnn.data.datasets import load_dataset
     from dropgnn.data.recipes import PAPER
+    from dropgnn.errors import InvalidArgument
 
     if name.lower() == "qm9":
+        for option, value in (("features", features), ("filter", filter), ("edge_features", edge_features)):
+            if value:
+                raise InvalidArgument(option, "has no effect on qm9", got=value, hint="leave it out")
         _show_molecules(data)
         return
     dataset = load_dataset(name, data=data, features=features, filter=filter, edge_features=edge_features)
@@ -90,7 +94,7 @@ def _show_molecules(folder: Path | None) -> None:
     molecules, console = load_qm9(folder), Console(highlight=False, soft_wrap=True)
     atoms = molecules.atoms
     console.print(
-        f"{len(molecules):,} molecules of {atoms.min()} to {atoms.max()} atoms, {atoms.mean():.1f} in the mean"
+        f"{len(molecules):,} molecules of {atoms.min()} to {atoms.max()} atoms, {atoms.mean():.1f} on average"
     )
     table = Table(box=box.SIMPLE_HEAD)
     for heading in ("target", "", "unit"):

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+
+from dropgnn.cli.files import output_file
 
 if TYPE_CHECKING:
     from dropgnn.experiments.beyond_wl import Result, Trial
@@ -23,10 +26,7 @@ def demo(
     jobs: Annotated[int, typer.Option(min=1, help="Processes to use, one thread each.")] = 2,
 ) -> None:
     """Train GIN, three rivals and DropGIN on Limits 1 and 4-cycles; print a table and write a page with pictures."""
-    from dropgnn.errors import InvalidArgument
-
-    if not output.parent.is_dir() or output.is_dir():
-        raise InvalidArgument("output", "must be a file in an existing folder", got=output)
+    output_file("output", output)
     started = time.perf_counter()
     console = Console()
     console.print("Training the same GIN five ways on two tasks that 1-WL cannot solve.", highlight=False)
@@ -41,7 +41,8 @@ def demo(
 
     output.write_text(demo_page(table, seeds=seeds, seconds=time.perf_counter() - started), encoding="utf-8")
     console.print(
-        f"{time.perf_counter() - started:.0f} s. Why it works, in pictures: [bold]{output}[/]", highlight=False
+        f"{time.perf_counter() - started:.0f} s. Why it works, in pictures: [bold]{escape(str(output))}[/]",
+        highlight=False,
     )
 
 

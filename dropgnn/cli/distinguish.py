@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from dropgnn.cli.files import output_file
+
 if TYPE_CHECKING:
     from dropgnn.theory.views import Structure
 
@@ -30,18 +32,21 @@ def distinguish(
     depth: Annotated[int | None, typer.Option(min=0, help="Layers of the GNN; by default as many as matter.")] = None,
     mode: Annotated[Literal["remove", "zero"], typer.Option(help="Dropped nodes vanish, or are zeroed.")] = "remove",
     p: Annotated[str | None, typer.Option(help="Dropout probability, e.g. 1/8; by default 1/n.")] = None,
+    budget: Annotated[int, typer.Option(min=1, help="Dropped sets of a graph to try at most.")] = 5_000_000,
     picture: Annotated[Path | None, typer.Option(help="Draw the telling dropout into this file (.svg, .png).")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache.")] = None,
 ) -> None:
     """Prove whether dropouts tell two graphs apart, how many nodes must drop, and how many runs that takes."""
     from dropgnn.theory.distinguish import distinguish as decide
 
+    if picture is not None:
+        output_file("picture", picture, ".svg", ".png")
     console = Console()
     first, second = load_pair(a, b, data)
     with console.status("looking") as status:
         verdict = decide(
             first, second, nodes=nodes, max_k=max_k, depth=depth, mode=mode, p=_probability(p),
-            on_size=lambda text: status.update(f"trying {text}"),
+            budget=budget, on_size=lambda text: status.update(f"trying {text}"),
         )  # fmt: skip
     console.print(escape(str(verdict)), highlight=False, soft_wrap=True)
     if picture is not None:
@@ -82,12 +87,9 @@ def _probability(text: str | None) -> Fraction | None:
 
 
 def _draw(picture: Path, verdict: object, a: Structure, b: Structure) -> None:
-    from dropgnn.errors import InvalidArgument
     from dropgnn.report.pictures import svg
     from dropgnn.report.verdict import verdict_picture
 
-    if picture.suffix not in (".svg", ".png") or not picture.parent.is_dir():
-        raise InvalidArgument("picture", "must be a file .svg or .png in a folder that exists", got=str(picture))
     figure = verdict_picture(verdict, a, b)  # type: ignore[arg-type]
     if picture.suffix == ".svg":
         picture.write_text(svg(figure), encoding="utf-8")

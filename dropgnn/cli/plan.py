@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def plan(
 
     advice = RunPlan.of(_graphs(source, data), hops=hops, reduce=reduce)
     console = Console()
-    table = Table(box=box.SIMPLE_HEAD, title=f"Plan for {source}", title_justify="left", show_header=False)
+    table = Table(box=box.SIMPLE_HEAD, title=escape(f"Plan for {source}"), title_justify="left", show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="dim")

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from dropgnn.cli.running import new_file, progress_bar
+from dropgnn.cli.files import new_file
+from dropgnn.cli.running import progress_bar
 
 LONGEST = 200
 """Characters of a problem on the screen."""
@@ -28,7 +29,9 @@ def predict(
     trained = TrainedModel.load(model)
     table = read_table(molecules, column, trained)
     out = new_file(molecules.with_name(f"{molecules.stem}.predicted.csv") if out is None else out)
-    console, errors = Console(soft_wrap=True, highlight=False), Console(stderr=True, soft_wrap=True, highlight=False)
+    console, errors = (
+        Console(stderr=stderr, soft_wrap=True, highlight=False, markup=False) for stderr in (False, True)
+    )
     bad, remarked = 0, 0
     try:
         with writing(out, table, trained) as writer, progress_bar(errors, "molecules") as progress:
@@ -38,14 +41,14 @@ def predict(
                 bad, remarked = bad + bool(answer.problem), remarked + bool(answer.remark)
                 if answer.problem:
                     problem = textwrap.shorten(answer.problem, LONGEST, placeholder="...")
-                    errors.print(f"{molecules}, line {row.line}: {problem}", markup=False)
+                    errors.print(f"{molecules}, line {row.line}: {problem}")
     except KeyboardInterrupt as interrupt:
         errors.print(f"interrupted; what was predicted is in {unfinished(out)}")
         raise typer.Exit(130) from interrupt
     console.print(f"{len(table.rows) - bad} of {len(table.rows)} molecules predicted, in {out}")
     console.print("coordinates were made by RDKit (ETKDG, MMFF); the model was trained on DFT geometries")
     for name, error in zip(trained.settings.targets, trained.test, strict=True):
-        console.print(f"  {name}: off by {with_unit(name, error)} in the mean on QM9's test molecules")
+        console.print(f"  {name}: mean absolute error {with_unit(name, error)} on QM9's test molecules")
     for name, guide in trained.guides():
         console.print(f"  {name} spread: {guide}")
     if remarked:

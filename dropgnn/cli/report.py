@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
+
+from dropgnn.cli.files import output_file
 
 
 def report(
@@ -19,16 +22,15 @@ def report(
     ] = None,
 ) -> None:
     """Make one self-contained HTML page of all studies that have results."""
-    from dropgnn.errors import InvalidArgument
     from dropgnn.report.markdown import write_markdown
     from dropgnn.report.studies import archives_in, report_page
 
     for name, path in (("output", output), ("markdown", markdown)):
-        if path is not None and (not path.parent.is_dir() or path.is_dir()):
-            raise InvalidArgument(name, "must be a file in an existing folder", got=path)
+        if path is not None:
+            output_file(name, path)
     archives = archives_in(results)
     output.write_text(report_page(archives), encoding="utf-8")
     if markdown is not None:
         write_markdown(markdown, archives)
     names = ", ".join(archive.study for archive in archives) or "no studies"
-    Console().print(f"{names}: [bold]{output}[/]", highlight=False)
+    Console().print(f"{names}: [bold]{escape(str(output))}[/]", highlight=False)

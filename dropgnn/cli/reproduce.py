@@ -64,11 +64,18 @@ def synthetic(study: str) -> Callable[..., None]:
         scale = replace(
             scale, seeds=seeds or scale.seeds, few_seeds=seeds or scale.few_seeds, epochs=epochs or scale.epochs
         )
+        everything = SYNTHETIC_STUDIES[study](scale)
         trials = [
             trial
-            for trial in SYNTHETIC_STUDIES[study](scale)
+            for trial in everything
             if trial.task in (tasks or TASKS) and trial.method in (methods or (*METHODS, BOTH))
         ]
+        if not trials:
+            known = (
+                ", ".join(dict.fromkeys(getattr(trial, name) for trial in everything)) for name in ("task", "method")
+            )
+            rule = "must be those of {}: {}; {}".format(study, *known)
+            raise InvalidArgument("task and method", rule, got=", ".join([*(tasks or ()), *(methods or ())]))
         options = {
             "preset": preset if preset != "paper" else None, "quick": quick, "task": tasks, "method": methods, "seeds": seeds,
             "epochs": epochs,
@@ -101,7 +108,9 @@ def table2(
     ] = False,
     rivals: Annotated[bool, typer.Option("--rivals", help="GCN, GraphSAGE and a random feature, too.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Two folds and few epochs, for a first look.")] = False,
-    folds: Annotated[int | None, typer.Option(min=1, max=10, help="Of the 10 folds only the first.")] = None,
+    folds: Annotated[
+        int | None, typer.Option(min=1, max=10, help="Use only the first so many of the 10 folds.")
+    ] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Epochs per training; else 350.")] = None,
     pool: Annotated[
         str, typer.Option(help="Over the nodes of a graph: sum, as the published code, or mean, as GIN's on IMDB.")
@@ -217,7 +226,7 @@ def _run(
     training: Callable[..., Mapping[str, Any]] | None = None,
 ) -> None:
     """Run what is missing, write the study's file and print its tables. Options that are ``None`` were not given."""
-    from dropgnn.errors import InvalidArgument
+    from dropgnn.errors import DropGNNError, InvalidArgument
     from dropgnn.experiments import archive as archives
     from dropgnn.experiments.store import Store
     from dropgnn.experiments.studies import STUDIES
@@ -228,10 +237,10 @@ def _run(
     chosen = STUDIES[study]
     store = Store(work, chosen.experiment.EXPERIMENT, getattr(chosen.experiment, "belongs", None))
     told, name = _told(options)
-    interrupted: typer.Exit | None = None
+    stopped: typer.Exit | DropGNNError | None = None
     if adopt:
         adopted = archives.adopt(results, study, trials, store)
-        Console(stderr=True).print(f"{adopted} trials taken from {results}", highlight=False)
+        Console(stderr=True).print(f"{adopted} trials taken from {results}", highlight=False, markup=False)
     try:
         run_with_bar(
             training or chosen.experiment.run,
@@ -243,18 +252,22 @@ def _run(
             unit="epochs",
             size=lambda trial: trial.epochs,
         )
-    except typer.Exit as stopped:  # an interrupted study is a partial one
-        interrupted = stopped
+    except (
+        typer.Exit,
+        DropGNNError,
+    ) as problem:  # an interrupted study, and one of which trials failed, is a partial one
+        stopped = problem
     archive = archives.collect(
         "-".join([study, *name]), study, trials, store, " ".join(["dropgnn reproduce", study, *told])
     )
     if not archives.save_archive(results, archive):
         Console(stderr=True).print(
-            f"{results / archive.name}.json has more trials and is left as it is", highlight=False
+            f"{results / archive.name}.json has more trials and is left as it is", highlight=False, markup=False
         )
-    if interrupted is not None:
-        raise interrupted
-    show(Console(), chosen.summarize(archive.found))
+    if not isinstance(stopped, typer.Exit):
+        show(Console(), chosen.summarize(archive.found))
+    if stopped is not None:
+        raise stopped
 
 
 def _told(options: dict[str, Any]) -> tuple[list[str], list[str]]:

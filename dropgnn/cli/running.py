@@ -1,11 +1,9 @@
-"""What commands that train have in common: an option, progress bars, files they may write, trials."""
+"""What commands that train have in common: an option, progress bars, trials."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,7 +17,8 @@ if TYPE_CHECKING:
 Preset = Annotated[
     str,
     typer.Option(
-        help="p and loss as in the text (paper), in its code (published), or in the text but with one loss (no-auxiliary)."
+        help="Where p and the loss come from: the paper's text (paper), its code (published), or the text without the "
+        "auxiliary loss (no-auxiliary)."
     ),
 ]
 """An option of every command that trains."""
@@ -29,23 +28,6 @@ def progress_bar(console: Console, unit: str) -> Progress:
     """A bar with counts and the time left, gone when it is done."""
     columns = (TextColumn(unit), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True))
     return Progress(*columns, console=console, transient=True, speed_estimate_period=600)
-
-
-def new_file(path: Path) -> Path:
-    """The path of a file that is to be written, if nothing would be lost by it."""
-    from dropgnn.errors import InvalidArgument
-
-    if path.exists():
-        raise InvalidArgument("out", "must not exist yet", got=path, hint="choose another file, or remove it")
-    if not path.parent.is_dir():
-        raise InvalidArgument("out", "must be in a folder that exists", got=path)
-    try:
-        TemporaryFile(dir=path.parent).close()  # or it would show when all the work is done
-    except OSError as problem:
-        raise InvalidArgument(
-            "out", f"must be in a folder that can be written ({problem.strerror})", got=path
-        ) from problem
-    return path
 
 
 def run_with_bar(

@@ -12,8 +12,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from dropgnn.cli.files import new_file
 from dropgnn.cli.qm9 import load_qm9
-from dropgnn.cli.running import Preset, new_file, progress_bar
+from dropgnn.cli.running import Preset, progress_bar
 
 if TYPE_CHECKING:
     from dropgnn.data.qm9.arrays import Arrays
@@ -64,7 +65,9 @@ def qm9(
                 _train(settings, molecules, ranks, file)
             elif ranks.first:
                 Console().print(
-                    f"{settings.title} for {', '.join(settings.targets)} is trained: {file}", highlight=False
+                    f"{settings.title} for {', '.join(settings.targets)} is trained: {file}",
+                    highlight=False,
+                    markup=False,
                 )
 
 
@@ -126,7 +129,7 @@ def _run(fit: Fit) -> TrainedModel:
         except KeyboardInterrupt as interrupt:
             if not fit.done:
                 fit.save()
-            console.print(f"interrupted; {fit.checkpoint} is kept, run again to go on", highlight=False)
+            console.print(f"interrupted; {fit.checkpoint} is kept, run again to go on", highlight=False, markup=False)
             raise typer.Exit(130) from interrupt
 
 
@@ -144,4 +147,4 @@ def _show(trained: TrainedModel, out: Path) -> None:
         table.add_row(f"{name}, {TARGETS[name].title}", TARGETS[name].unit, f"{validation:.3g}", f"{test:.3g}")
     console = Console()
     console.print(table)
-    console.print(f"mean absolute errors; the model is in {out}", highlight=False)
+    console.print(f"mean absolute errors; the model is in {out}", highlight=False, markup=False)

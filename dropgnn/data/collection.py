@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from dropgnn.errors import InvalidArgument
-from dropgnn.graph import enumerate_blocks, offsets
+from dropgnn.graph import enumerate_blocks, numbers_of, offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Collection:
 
     def batch(self, chosen: Sequence[int] | Tensor) -> Data:
         """These graphs as one batch, in this order; a graph may come more than once."""
-        chosen = torch.as_tensor(chosen, dtype=torch.long)
+        chosen = numbers_of(chosen, len(self))
         nodes = self.nodes[chosen]
         node, of_node = enumerate_blocks(self._first_node[chosen], nodes)
         edge, of_edge = enumerate_blocks(self._first_edge[chosen], self.edges[chosen])
@@ -89,8 +89,8 @@ class Collection:
 
     def subset(self, chosen: Sequence[int] | Tensor) -> Collection:
         """Only these graphs."""
+        chosen = numbers_of(chosen, len(self))
         part = self.batch(chosen)
-        chosen = torch.as_tensor(chosen, dtype=torch.long)
         first = offsets(self.nodes[chosen])[part.batch[part.edge_index[0]]]
         return Collection(
             part.x, part.edge_index - first, part.edge_attr, part.y, self.nodes[chosen], self.edges[chosen]

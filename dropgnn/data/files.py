@@ -32,8 +32,9 @@ def read_graphs(path: Path) -> list[Data]:
 def read_edge_list(path: Path) -> list[Data]:
     """One graph: two node names per line, separated by blanks, a comma or a semicolon; a single name is an isolated node.
 
-    Names are numbered in the order they appear. ``#`` and ``%`` begin a comment, and a first line of words above lines of
-    numbers is a heading. The empty ``{}`` that networkx writes behind an edge is skipped; other columns are refused.
+    Names are numbered in the order they appear. An edge may be named once, or in both directions. ``#`` and ``%`` begin a
+    comment, and a first line of words above lines of numbers is a heading. The empty ``{}`` that networkx writes behind an
+    edge is skipped; other columns are refused.
     """
     rows = [(count, _names(line)) for count, line in enumerate(_lines(path), start=1)]
     rows = [(count, names) for count, names in rows if names]
@@ -113,7 +114,9 @@ def _from_networkx(graph: nx.Graph) -> Data:
 
 
 def _data(num_nodes: int, edges: list[list[int]], *, directed: bool = False) -> Data:
-    one_way = torch.tensor(edges, dtype=torch.long).reshape(-1, 2).t()
+    """A simple graph: an edge that is named twice, or in both directions of an undirected graph, is one."""
+    named = dict.fromkeys(tuple(ends) if directed else (min(ends), max(ends)) for ends in edges)
+    one_way = torch.tensor(list(named), dtype=torch.long).reshape(-1, 2).t()
     back = one_way.flip(0)[:, one_way[0] != one_way[1]]
     edge_index = one_way if directed else torch.cat([one_way, back], dim=1)
     return Data(edge_index=edge_index.contiguous(), num_nodes=num_nodes)

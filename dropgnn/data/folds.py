@@ -13,7 +13,7 @@ from dropgnn.errors import DataProblem
 FOLDS = 10
 
 DIGITS = 18
-"""That the number of a graph has at most, whatever a file may say."""
+"""The most digits that the number of a graph may have."""
 
 
 class Fold(NamedTuple):

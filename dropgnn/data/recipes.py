@@ -31,7 +31,7 @@ FILTERS = Registry[Filter](
         "none": Filter(),
         "at-most-70-nodes": Filter(lambda raw: raw.nodes <= 70),
         "proteins": Filter(lambda raw: (raw.nodes < 450) & ~((raw.nodes == 7) & (raw.edges == 12))),
-        "without-hydrogens": Filter(nodes=lambda raw: needed(raw.tag, "labels", "filter") != HYDROGEN),
+        "without-hydrogens": Filter(nodes=lambda raw: ~_hydrogens(raw)),
     },
 )
 """``proteins`` leaves out graphs of 450 nodes and more, and those with 7 nodes and 6 edges; ``without-hydrogens``, for PTC, all
@@ -74,6 +74,16 @@ PAPER = {
 """The datasets of Table 2; which of the two PTCs the paper means is open (``docs/real.md``)."""
 
 
+def _hydrogens(raw: RawGraphs) -> Tensor:
+    """The nodes with their label, ``[N]``, which in another dataset may mean something else."""
+    labelled = needed(raw.tag, "labels", "filter") == HYDROGEN
+    if bool((raw.degree[labelled] > 1).any()):
+        raise InvalidArgument(
+            "filter", f"must be for graphs whose label {HYDROGEN} is hydrogen, with one bond", got="others"
+        )
+    return labelled
+
+
 def one_hot_of(values: Tensor) -> Tensor:
     """A column for every value that occurs."""
     kinds, number = torch.unique(values, return_inverse=True)
@@ -83,6 +93,6 @@ def one_hot_of(values: Tensor) -> Tensor:
 def needed(values: Tensor | None, what: str, argument: str = "features") -> Tensor:
     """The values, where the files have them."""
     if values is None:
-        hint = f"known are {', '.join(FEATURES)}" if argument == "features" else "leave it out"
-        raise InvalidArgument(argument, f"must not ask for {what}, which the files have not", got=what, hint=hint)
+        hint = "choose 'degree' or 'constant'" if argument == "features" else "leave it out"
+        raise InvalidArgument(argument, f"must not ask for {what}, which the files do not have", got=what, hint=hint)
     return values

@@ -180,7 +180,7 @@ def _why_not_function(function: object) -> str | None:
 def _why_not_alone(module: torch.nn.Module) -> str | None:
     """The same for a module without what is inside it."""
     name = type(module).__name__
-    known = type(module) in ROW_BY_ROW or "row_by_row" in vars(type(module))
+    known = type(module) in ROW_BY_ROW or vars(type(module)).get("row_by_row", False)
     if not known:  # what is derived from known ones may do anything
         return f"{name} is not a module known to treat rows one by one"
     if (reason := why_changed(module)) is not None:

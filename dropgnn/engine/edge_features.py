@@ -60,25 +60,25 @@ def can_hear_features(conv: torch.nn.Module, x: Tensor) -> bool:
 
 def hear_features(conv: GINEConv, x: Tensor, level: Level, graph: Graph, kinds: Kinds) -> Tensor:
     """What every state of a level hears, and its own row, ``[S, F]``."""
-    features = map_features(conv, x, graph, kinds)
+    features = map_features(conv, graph, kinds, width=x.size(1), dtype=x.dtype)
     heard = (level.own, level.edge_ptr, level.sender, level.edge, kinds.of_edge)
     return _Hear.apply(x, features, heard, 1.0 + float(conv.eps), conv.aggr == "mean")
 
 
-def map_features(conv: torch.nn.Module, x: Tensor, graph: Graph, kinds: Kinds) -> Tensor:
-    """What a layer adds to rows along each kind of edge, ``[W, F]``."""
+def map_features(conv: torch.nn.Module, graph: Graph, kinds: Kinds, *, width: int, dtype: torch.dtype) -> Tensor:
+    """What a layer adds to rows of such a width along each kind of edge, ``[W, F]``."""
     assert graph.edge_attr is not None
     features = graph.edge_attr[kinds.edge]
     if conv.lin is not None:
         return conv.lin(features)  # type: ignore[operator]
-    if features.size(1) != x.size(1):
+    if features.size(1) != width:
         raise InvalidArgument(
             "edge_attr",
-            f"must have the {x.size(1)} features of the rows that {type(conv).__name__} adds it to",
+            f"must have the {width} features of the rows that {type(conv).__name__} adds it to",
             got=features.size(1),
             hint="set its edge_dim, or map the features first",
         )
-    return features.to(x.dtype).contiguous()
+    return features.to(dtype).contiguous()
 
 
 class _Hear(torch.autograd.Function):

@@ -22,7 +22,7 @@ from dropgnn.engine.products import combine
 from dropgnn.graph import Graph, offsets
 
 STEP = 4
-"""Matrices are multiplied together that have as many messages, up to this rounding."""
+"""Matrices whose numbers of messages agree, rounded up to a multiple of this, go into one product."""
 
 
 @dataclass(frozen=True, eq=False)

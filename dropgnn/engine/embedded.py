@@ -99,8 +99,10 @@ def maxima(x: Tensor, owner: Tensor, num_owners: int, times: Tensor | None = Non
     highest = lowest.scatter_reduce(0, owner.unsqueeze(1).expand_as(x), x.detach(), "amax")
     if not (x.requires_grad and x.numel()):
         return highest
-    near = torch.finfo(x.dtype).eps ** ROUNDING * x.detach().abs().amax(dim=0)
-    tied = (x >= highest[owner] - near).to(x.dtype)
+    size, eps = x.detach().abs(), torch.finfo(x.dtype).eps
+    own = torch.zeros_like(lowest).scatter_reduce(0, owner.unsqueeze(1).expand_as(x), size, "amax")
+    near = eps**ROUNDING * own + eps * size.amax(dim=0)  # what sums, and norms over all rows, may have rounded away
+    tied = (x >= (highest - near)[owner]).to(x.dtype)
     tied = tied if times is None else tied * times.to(x.dtype).unsqueeze(1)
     ties = torch.zeros_like(lowest).index_add(0, owner, tied)
     shared = torch.zeros_like(lowest).index_add(0, owner, tied / ties[owner] * x)

@@ -178,7 +178,9 @@ def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph
             return None
         kinds = kinds_of(plan) if isinstance(layer.message, GINEConv) else None
         known.append(_Layer.of(layer, modules, level, None if kinds is None else kinds.of_edge))
-        features.append(None if kinds is None else map_features(layer.message, x, graph, kinds))
+        features.append(
+            None if kinds is None else map_features(layer.message, graph, kinds, width=width, dtype=x.dtype)
+        )
         width = modules.second.out_features
     parameters = chain.from_iterable(layer.modules.parameters() for layer in known)
     return [x, *_Stack.apply(known, x, *features, *parameters)]

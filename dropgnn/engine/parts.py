@@ -16,8 +16,8 @@ from torch import Tensor
 from dropgnn.engine.incidence import Weights, dropped_items, pointers
 from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import Level, Pairs, SharedPlan
-from dropgnn.errors import InvalidArgument, Unsupported
-from dropgnn.graph import Graph, enumerate_blocks, offsets
+from dropgnn.errors import Unsupported
+from dropgnn.graph import Graph, enumerate_blocks, numbers_of, offsets
 from dropgnn.runs.runs import Runs
 
 
@@ -59,15 +59,10 @@ class Parts:
 
     def take(self, graphs: Sequence[int] | Tensor) -> SharedPlan:
         """The plan for the batch of these graphs, in this order; a graph may come more than once."""
-        chosen = torch.as_tensor(graphs, dtype=torch.long, device=self.plan.source.device)
+        chosen = numbers_of(graphs, self.plan.graph.num_graphs, argument="graphs").to(self.plan.source.device)
         if not self.plan.untouched:
             raise Unsupported(
                 "tensors of the dataset were written to since it was planned; make its plan and Parts again"
-            )
-        known = self.plan.graph.num_graphs
-        if chosen.numel() and not 0 <= int(chosen.min()) <= int(chosen.max()) < known:
-            raise InvalidArgument(
-                "graphs", f"must name graphs of the dataset, 0 to {known - 1}", got=chosen.tolist()[:10]
             )
         with torch.inference_mode(False), self._busy:  # the part may be needed for training later
             graph, runs = self._graph(chosen), self._runs(chosen)

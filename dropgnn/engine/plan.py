@@ -177,4 +177,4 @@ def _versions(graph: Graph) -> tuple[tuple[int, bool], ...]:
 def _same(a: Tensor | None, b: Tensor | None) -> bool:
     if a is b or a is None or b is None:
         return a is b
-    return a.requires_grad == b.requires_grad and torch.equal(a, b)
+    return a.requires_grad == b.requires_grad and a.dtype == b.dtype and a.device == b.device and torch.equal(a, b)

@@ -15,7 +15,7 @@ from dropgnn.experiments.summary import Found
 from dropgnn.files import written_whole
 
 DIGITS = 6
-"""That numbers are kept with."""
+"""Significant digits that are kept."""
 
 
 @dataclass(frozen=True)

@@ -152,15 +152,15 @@ def _train(
     """Push the two embeddings apart. Runs that are not random see no difference between copies: one of each will do."""
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, weight_decay=1e-4)
     copies = COPIES_PER_STEP if model.sampler.random else 1
-    kept: dict[str, Any] = {}
+    runs: dict[str, Any] = {"generator": generator}
     value = math.nan
     model.train()
     for epoch in range(1, trial.epochs + 1):
         first = (epoch - 1) * copies % RELABELLED if model.sampler.random else 0
         batch = Batch.from_data_list([copy for each in graphs for copy in each[first : first + copies]])
-        if not model.sampler.random and not kept:
-            kept["plan"] = model.plan(*inputs(batch))
-        a, b = model(*inputs(batch), generator=generator, **kept).chunk(2)
+        if not model.sampler.random and "plan" not in runs:
+            runs = {"plan": model.plan(*inputs(batch))}
+        a, b = model(*inputs(batch), **runs).chunk(2)
         loss = torch.nn.functional.cosine_embedding_loss(a, b, -a.new_ones(len(a)))
         optimizer.zero_grad()
         loss.backward()

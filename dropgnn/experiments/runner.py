@@ -24,7 +24,7 @@ class Together(NamedTuple, Generic[T]):
     """How trials are run together.
 
     Args:
-        key: Those for which it says the same may be.
+        key: Trials with equal keys may be run together.
         work: As for :func:`run_missing`, for several trials and their results.
     """
 

@@ -136,7 +136,7 @@ class Settings:
 
 
 def build(settings: Settings, m: int) -> DropGNN:
-    """The model for molecules of m atoms in the mean: m runs, each atom dropped with probability 2/m."""
+    """The model for molecules of m atoms on average: m runs, with the preset's p, 2/m in the paper."""
     preset, architecture = PRESETS[settings.preset], settings.architecture
     encoder = architecture.encoder()
     head, auxiliary = (architecture.head(encoder.out_channels, len(settings.targets)) for _ in range(2))

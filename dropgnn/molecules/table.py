@@ -18,7 +18,7 @@ from dropgnn.molecules.trained import Prediction, TrainedModel
 REMARK, PROBLEM = "remark", "problem"
 LARGEST_FIELD = 1 << 24
 LONGEST_ROW = 1_000
-"""Lines that a row may span, or a file in which every line opens a quote would be read again and again."""
+"""The most lines a row may span. Without a limit a file with an open quote in every line would take quadratic time."""
 
 NO_TEXT = {
     b"\x1f\x8b": "compressed; unpack it first",

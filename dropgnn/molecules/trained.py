@@ -130,7 +130,7 @@ class TrainedModel:
         return [
             (
                 name,
-                f"on validation molecules the error is {factor:.2g} times it in the median, and the rank correlation of both is "
+                f"on validation molecules the median ratio of error to spread is {factor:.2g}, and their rank correlation "
                 f"{rank:.2f}" + (" (a weak guide)" if rank < WEAK else ""),
             )
             for name, rank, factor in found

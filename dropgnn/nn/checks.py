@@ -104,13 +104,14 @@ def check_parts(
             check_kind(name, module, torch.nn.Module, "e.g. torch.nn.Linear(16, 2), or Pooled(...) for graphs")
     if generator is not None:
         check_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
-    if pooled and (takes_batch(head) or takes_batch(auxiliary)):
-        raise InvalidArgument(
-            "head",
-            "must be for rows where the encoder pools already",
-            got=type(head).__name__,
-            hint="e.g. torch.nn.Linear",
-        )
+    for name, module in (("head", head), ("auxiliary", auxiliary)):
+        if pooled and takes_batch(module):
+            raise InvalidArgument(
+                name,
+                "must be for rows where the encoder pools already",
+                got=type(module).__name__,
+                hint="e.g. torch.nn.Linear",
+            )
     if auxiliary is not None and not pooled and takes_batch(head) != takes_batch(auxiliary):
         raise InvalidArgument(
             "auxiliary", "must predict what head predicts, nodes or graphs", got=type(auxiliary).__name__

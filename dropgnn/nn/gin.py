@@ -10,7 +10,7 @@ from torch_geometric.nn import GINConv, GINEConv
 
 from dropgnn.engine.layers import Layer, split_gin
 from dropgnn.engine.norm import WeightedBatchNorm
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import whole_number
 from dropgnn.nn.encoder import Encoder
 from dropgnn.registry import Registry
 
@@ -56,8 +56,7 @@ class GIN(_IsomorphismStack):
         hidden_channels: Width of every layer.
         num_layers: Number of convolutions; the paper uses 4, and 9 for Skip-circles.
         aggr: Neighbourhood aggregation, ``"sum"``, ``"mean"`` or ``"max"``.
-        eps: The paper has 0. A node then counts as one of its neighbours, which sees less than 1-WL; any other number tells
-            it apart.
+        eps: 0 in the paper: a node is then not told apart from its neighbours, which sees less than 1-WL.
 
     Shapes:
         x ``[N, in_channels]`` to ``[N, in_channels + num_layers * hidden_channels]``; ``channels`` has the widths.
@@ -102,8 +101,7 @@ class GINE(_IsomorphismStack):
 def _widths(in_channels: int, hidden_channels: int, num_layers: int) -> list[int]:
     """Input width of every layer."""
     for name, value in (("in_channels", in_channels), ("hidden_channels", hidden_channels), ("num_layers", num_layers)):
-        if value < 1:
-            raise InvalidArgument(name, "must be at least 1", got=value)
+        whole_number(name, value, least=1)
     return [in_channels] + [hidden_channels] * (num_layers - 1)
 
 

@@ -81,8 +81,8 @@ class Pooled(torch.nn.Module):
         return self.head(self._reduce(x, batch, num_graphs))
 
     def linear_parts(self, xs: Sequence[Tensor]) -> list[Tensor] | None:
-        """This head up to its pooling as a linear map per slice of the embedding, for engines that pool last; none where a head
-        that is not linear itself sees all slices side by side."""
+        """For engines that pool last, a weight matrix per slice of the embedding if the head is linear up to its pooling; an
+        empty list if rows must be pooled as they are; ``None`` if the head cannot be split."""
         if self.pool not in ("sum", "mean") or type(self) is not Pooled or any(map(why_changed, inside(self))):
             return None
         widths = [x.size(1) for x in xs]

@@ -36,8 +36,8 @@ class DropGNN(torch.nn.Module):
         \mathrm{encoder}(\mathrm{mode}(G, S_i))\big), \qquad S_i \sim \mathrm{sampler}
 
     Args:
-        encoder: The GNN: one of ours, a PyG ``BasicGNN``, or any module called as ``encoder(x, edge_index, ...)``.
-            Plain batch norms inside an encoder that comes apart into layers learn to take weights.
+        encoder: The GNN: one of ours, a PyG ``BasicGNN``, or any module called as ``encoder(x, edge_index, ...)``. In the first
+            two every plain ``BatchNorm1d`` becomes a ``WeightedBatchNorm``, in place.
         sampler: Draws the dropped sets.
         mode: What dropping does: ``"zero"`` (the paper's experiments), ``"zero-layers"``, ``"remove"`` (the paper's
             definition), ``"edges"``, ``"receive-only"``, or a :class:`~dropgnn.runs.modes.Mode`.
@@ -129,10 +129,9 @@ class DropGNN(torch.nn.Module):
                 raise InvalidArgument(
                     name, "is chosen by planned", got=arguments[name], hint="call DropGNN(...) instead"
                 )
-        if arguments.get("mode") == "edges":
-            raise InvalidArgument(
-                "mode", "must drop nodes: the plan is for them", got="edges", hint="call DropGNN(...)"
-            )
+        mode = arguments.get("mode", "zero")
+        if mode == "edges" or getattr(mode, "items", "nodes") != "nodes":
+            raise InvalidArgument("mode", "must drop nodes: the plan is for them", got=mode, hint="call DropGNN(...)")
         plan = RunPlan.of(graphs, hops=hops)
         generator = torch.Generator().manual_seed(seed)
         return cls(encoder, Bernoulli(plan.p, plan.runs), generator=generator, **arguments)  # type: ignore[arg-type]
@@ -156,12 +155,14 @@ class DropGNN(torch.nn.Module):
             x, edge_index, edge_attr, batch, num_graphs: As for :meth:`dropgnn.Graph.of`.
             runs: Use these runs instead of drawing some.
             plan: Use what :meth:`plan` made for this very batch, runs included.
-            generator: The source of randomness for this call.
+            generator: The source of randomness for this call, where runs are drawn.
             return_outcome: Return an :class:`Outcome` with single-run predictions and a loss, not the prediction alone.
         """
         graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
         check_inputs(self.encoder, graph, pooled=self.pooled)
         reason = why_not(self.encoder, self.mode, pooled=self.pooled)
+        if generator is not None and (runs is not None or plan is not None):
+            raise InvalidArgument("generator", "has no effect on runs that are drawn already", got=generator)
         if plan is not None:
             if runs is not None:
                 raise InvalidArgument("runs", "must not be given with a plan, which has its own", got=repr(runs))

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.layers import Layer
+from dropgnn.errors import InvalidArgument
 from dropgnn.nn.edge_network import edge_conv
 from dropgnn.nn.encoder import Encoder
 
@@ -48,6 +49,8 @@ class OneGNN(Encoder):
         skip: bool = False,
     ) -> None:
         super().__init__()
+        if not channels:
+            raise InvalidArgument("channels", "must have a width for at least one layer", got=tuple(channels))
         self.in_channels, self.edge_dim, self.skip = in_channels, edge_dim, skip
         self.out_channels = sum(channels) if skip else channels[-1]
         self.convs = torch.nn.ModuleList(

@@ -25,7 +25,7 @@ def enumerate_globally(graph: Graph, items: str, p: Tensor, k: int, budget: int)
     sizes = graph.items_per_graph(items)
     blocks = []
     for number, start in zip(sizes.tolist(), offsets(sizes).tolist(), strict=True):
-        check_budget(number, k, budget)
+        check_budget(number, k, budget, hint="reduce k, use scope='neighborhood', or raise budget=")
         sets = _subsets(number, k).to(p.device)
         odds = _odds(sets, p[start : start + number])
         keep = odds > 0
@@ -105,12 +105,14 @@ def _local_subsets(graph: Graph, items: str, hops: int, k: int, budget: int) -> 
     nodes, rows = [owner], [sets]
     end = first + many
     after = first  # where in its owner's list the next item of each set may be found
+    pairs = graph.nodes_per_graph.clone()
     for size in range(k):
         choices = end[owner] - after
-        if sum(map(len, nodes)) + int(choices.sum()) > budget:
+        pairs.index_add_(0, graph.batch[owner], choices)
+        if pairs.numel() and int(pairs.max()) > budget:
             raise InvalidArgument(
                 "k",
-                f"must keep the number of (node, dropped set) pairs within the budget of {budget:,}",
+                f"must keep the number of (node, dropped set) pairs of a graph within the budget of {budget:,}",
                 got=f"k={k} with hops={hops}",
                 hint="reduce k or hops, or raise budget=",
             )

@@ -5,6 +5,7 @@ Samplers draw it, engines execute it, aggregators read its weights.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -82,7 +83,7 @@ class Runs:
                 raise InvalidArgument("dropped", "must give every graph a copy", got=f"none for graph {graph}")
         sizes = torch.tensor([len(copies) for copies in dropped], dtype=torch.long)
         try:
-            flat = [sorted(set(items)) for copies in dropped for items in copies]
+            flat = [sorted(set(map(operator.index, items))) for copies in dropped for items in copies]
         except TypeError:
             raise InvalidArgument(
                 "dropped", "must list graphs, in them copies, in them items", got=dropped, hint="e.g. [[(), (0,)]]"

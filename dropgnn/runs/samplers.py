@@ -112,7 +112,7 @@ class Exhaustive(Sampler):
         scope: ``"graph"``, or ``"neighborhood"``: a node then averages over the dropouts inside its own
             neighbourhood, with the law restricted to it, which is what one wants in a large graph.
         hops: The radius of that neighbourhood (scope ``"neighborhood"`` only).
-        budget: The largest number of dropped sets per graph.
+        budget: The largest number of dropped sets, or of pairs of a node and a set in its neighbourhood, per graph.
 
     >>> pair = Graph.of(torch.ones(2, 1), torch.tensor([[0, 1], [1, 0]]))
     >>> print(Exhaustive(p=0.25, k=1)(pair))
@@ -135,10 +135,9 @@ class Exhaustive(Sampler):
                 hint="use the number of layers of the encoder",
             )
         k = whole_number("k", k, least=0)
-        if hops is not None and hops < 1:
-            raise InvalidArgument("hops", "must be at least 1", got=hops)
         self.p = _checked_p(p)
-        self.k, self.scope, self.hops, self.budget = k, scope, hops, budget
+        self.k, self.scope, self.budget = k, scope, whole_number("budget", budget, least=1)
+        self.hops = None if hops is None else whole_number("hops", hops, least=1)
 
     def __call__(self, graph: Graph, *, items: str = "nodes", generator: torch.Generator | None = None) -> Runs:
         p = _per_item(self.p, graph, items)
@@ -206,7 +205,9 @@ def _per_graph(r: Count, graph: Graph) -> Tensor:
     value = torch.as_tensor(r(graph), device=graph.batch.device)
     if value.is_floating_point() or value.shape != (graph.num_graphs,) or bool((value < 1).any()):
         raise InvalidArgument(
-            "r", f"must give each of {graph.num_graphs} graphs at least 1 run", got=value.tolist()[:10]
+            "r",
+            f"must give a whole number of at least 1 for each of {graph.num_graphs} graphs",
+            got=f"shape {tuple(value.shape)}, beginning {value.flatten().tolist()[:10]}",
         )
     return value.long()
 

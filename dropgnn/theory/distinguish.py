@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from dropgnn.errors import DropGNNError, InvalidArgument, whole_number
-from dropgnn.theory.dropouts import Dropouts
+from dropgnn.theory.dropouts import Dropouts, symmetry_pays
 from dropgnn.theory.enumerate import BUDGET
 from dropgnn.theory.telling import Telling, most_telling
 from dropgnn.theory.views import Structure, check_mode, exact_labels
@@ -68,7 +68,7 @@ class Verdict:
 
     def _about_the_telling_view(self) -> list[str]:
         if self.telling is None:
-            return []
+            return ["its most telling view was not looked for"]
         telling, (a, b) = self.telling, self.telling.probability
         where = "" if telling.nodes is None else " as seen from one node"
         return [
@@ -96,7 +96,8 @@ def distinguish(
 
     Args:
         a, b: The graphs.
-        nodes: A node of each, to compare what these two see; by default whole graphs are compared.
+        nodes: A node of each, to compare what these two see; by default whole graphs are compared. Graphs may then be of
+            different size: the smaller one gets isolated nodes, or its nodes would see nothing drop less often.
         max_k: Try dropouts of up to so many nodes.
         depth: Rounds of message passing; by default as many as make a difference.
         mode: ``"remove"`` or ``"zero"``.
@@ -116,28 +117,40 @@ def distinguish(
     """
     check_mode(mode)
     max_k = whole_number("max_k", max_k, least=0)
+    depth = None if depth is None else whole_number("depth", depth, least=0)
     for name, graph, node in zip("ab", (a, b), nodes or (None, None), strict=True):
         if node is not None and not 0 <= node < graph.num_nodes:
             raise InvalidArgument("nodes", f"must name one of the {graph.num_nodes} nodes of {name}", got=node)
-    p = Fraction(1, max(a.num_nodes, b.num_nodes, 1)) if p is None else p
+    size = max(a.num_nodes, b.num_nodes)
+    if p is not None and not 0 < p < 1:
+        raise InvalidArgument("p", "must lie between 0 and 1", got=p)
+    p = Fraction(1, max(size, 1)) if p is None else p
+    if nodes is not None:
+        a, b = a.padded(size), b.padded(size)
     asked = depth
     if depth is None and not (a.is_undirected and b.is_undirected):
         depth = a.num_nodes + b.num_nodes  # after so many rounds nothing changes any more
     profiles = [np.zeros(graph.num_nodes, np.uint64) for graph in (a, b)]
     tried: list[tuple[Dropouts, Dropouts]] = []
     subsets, proved = 0, True
-    for k in range(min(max_k, max(a.num_nodes, b.num_nodes)) + 1):
+    for k in range(min(max_k, size) + 1):
         if on_size is not None:
             on_size(f"dropouts of {k}")
-        tried.append((Dropouts.of(a, k, symmetric, budget), Dropouts.of(b, k, symmetric, budget)))
+        one_of_each_kind = symmetry_pays((a, b), k) if symmetric is None else symmetric
+        first, second = (Dropouts.of(graph, k, symmetric=one_of_each_kind, budget=budget) for graph in (a, b))
+        tried.append((first, second))
         subsets += max(dropouts.count for dropouts in tried[-1])
         profiles = [
             profile * np.uint64(0xD1342543DE82EF95) + dropouts.words(depth=depth, mode=mode)
             for profile, dropouts in zip(profiles, tried[-1], strict=True)
         ]
         if _differ(profiles, nodes):
-            best = most_telling((a, b), k, profiles, nodes, depth=depth, mode=mode, p=p) if k and telling else None
-            return Verdict(k, k, subsets, asked, mode, p, best, proved)
+            view = None
+            if k and telling:
+                view = most_telling(
+                    (a, b), k, profiles, nodes, depth=depth, mode=mode, p=p, most_sets=budget, most_pairs=MOST_PAIRS
+                )
+            return Verdict(k, k, subsets, asked, mode, p, view, proved)
         if sum(dropouts.pairs for both in tried for dropouts in both) > MOST_PAIRS:
             proved = False
         elif not _agree_exactly(tried, nodes, depth, mode):

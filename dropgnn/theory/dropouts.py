@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import comb
@@ -38,11 +39,9 @@ class Dropouts:
     symmetric: bool
 
     @classmethod
-    def of(cls, structure: Structure, k: int, symmetric: bool | None = None, budget: int = BUDGET) -> Dropouts:
+    def of(cls, structure: Structure, k: int, *, symmetric: bool, budget: int = BUDGET) -> Dropouts:
         """All sets of exactly k nodes; with ``symmetric`` one of each kind."""
         count = comb(structure.num_nodes, k)
-        if symmetric is None:
-            symmetric = count > MANY and find_spec("pynauty") is not None
         if symmetric:
             return cls(structure, *representatives(structure, k, budget=budget), orbits(structure), count, True)
         sets, nodes = dropped_sets(structure, k, budget=budget), [[node] for node in range(structure.num_nodes)]
@@ -71,6 +70,12 @@ class Dropouts:
             for node in nodes:
                 views[node] = view
         return views
+
+
+def symmetry_pays(structures: Sequence[Structure], k: int) -> bool:
+    """Whether symmetry is worth looking for, and can be: it is for all of them or for none, or words could not be compared."""
+    many = any(comb(structure.num_nodes, k) > MANY for structure in structures)
+    return many and all(structure.is_simple for structure in structures) and find_spec("pynauty") is not None
 
 
 def _word(view: bytes) -> int:

@@ -29,7 +29,7 @@ def count_dropouts(n: int, k: int) -> int:
     return sum(math.comb(n, size) for size in range(min(k, n) + 1))
 
 
-def check_budget(n: int, k: int, budget: int = BUDGET) -> None:
+def check_budget(n: int, k: int, budget: int = BUDGET, *, hint: str = "reduce k, or raise budget=") -> None:
     """Refuse an enumeration larger than ``budget``, with its size and what to reduce."""
     if k < 0:
         raise InvalidArgument("k", "must be at least 0", got=k)
@@ -39,7 +39,7 @@ def check_budget(n: int, k: int, budget: int = BUDGET) -> None:
             "k",
             f"must keep the number of dropped sets within the budget of {budget:,}",
             got=f"k={k} with {n:,} items: {count:,} sets",
-            hint="reduce k, use scope='neighborhood', or raise budget=",
+            hint=hint,
         )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dropgnn.errors import InvalidArgument, Unsupported
+from dropgnn.errors import InvalidArgument, MissingExtra, Unsupported
 from dropgnn.theory.enumerate import BUDGET
 from dropgnn.theory.views import Structure
 
@@ -47,14 +47,17 @@ def orbits(structure: Structure, kept: Sequence[int] = ()) -> list[list[int]]:
     try:
         import pynauty
     except ImportError as problem:
-        raise Unsupported("orbits need pynauty; install it with: pip install 'dropgnn[orbits]'") from problem
-    nodes = structure.num_nodes
+        raise MissingExtra("pynauty", "orbits") from problem
+    if not structure.is_simple:
+        raise Unsupported("orbits are those of simple graphs, and an edge is there twice; use symmetric=False")
+    nodes, directed = structure.num_nodes, not structure.is_undirected
     ends = zip(structure.ptr[:-1].tolist(), structure.ptr[1:].tolist(), strict=True)
     heard = {node: structure.neighbor[first:last].tolist() for node, (first, last) in enumerate(ends)}
     classes: dict[tuple[int, int], set[int]] = {}
     for node, colour in enumerate(structure.colour.tolist()):
         classes.setdefault((1, node) if node in kept else (0, colour), set()).add(node)
-    graph = pynauty.Graph(nodes, adjacency_dict=heard, vertex_coloring=[classes[key] for key in sorted(classes)])
+    colouring = [classes[key] for key in sorted(classes)]
+    graph = pynauty.Graph(nodes, directed=directed, adjacency_dict=heard, vertex_coloring=colouring)
     found: dict[int, list[int]] = {}
     for node, representative in enumerate(pynauty.autgrp(graph)[3]):
         found.setdefault(int(representative), []).append(node)

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dropgnn.theory.enumerate import count_dropouts
 from dropgnn.theory.proportions import runs_to_tell
 from dropgnn.theory.views import Structure, dropped_sets, view_words
 
@@ -32,10 +33,6 @@ class Telling:
     probability: tuple[Fraction, Fraction]
     runs: int
 
-    @property
-    def gap(self) -> Fraction:
-        return abs(self.probability[0] - self.probability[1])
-
 
 def most_telling(
     graphs: tuple[Structure, Structure],
@@ -46,18 +43,26 @@ def most_telling(
     depth: int | None,
     mode: str,
     p: Fraction,
-) -> Telling:
-    """The best view of a copy, or where copies look alike as a whole, of a node.
+    most_sets: int,
+    most_pairs: int,
+) -> Telling | None:
+    """The best view of a copy, or where copies look alike as a whole, of a node; ``None`` where there are too many to look at.
 
     Args:
         profiles: For each graph a word for what each node sees over all dropouts.
         nodes: The nodes to compare; by default whole graphs.
+        most_sets, most_pairs: The largest numbers of dropped sets, and of (node, copy) pairs, of a graph to look at.
     """
+    sets = [count_dropouts(graph.num_nodes, k) for graph in graphs]
+    if max(sets) > most_sets:
+        return None
     if nodes is None:
         views = [_copies(graph, k, depth, mode) for graph in graphs]
         found = _best(views, [graph.num_nodes for graph in graphs], p, None)
         if found is not None:
             return found
+    if max(many * graph.num_nodes for many, graph in zip(sets, graphs, strict=True)) > most_pairs:
+        return None
     seen = [_pairs(graph, k, depth, mode) for graph in graphs]
     sizes = [graph.num_nodes for graph in graphs]
     rivals = [nodes] if nodes is not None else _rivals(profiles)
@@ -69,7 +74,7 @@ def most_telling(
 
 
 def _copies(graph: Structure, k: int, depth: int | None, mode: str) -> tuple[list[Set], np.ndarray]:
-    sets = dropped_sets(graph, k)
+    sets = dropped_sets(graph, k, budget=None)
     return [tuple(one) for one in sets.tolist()], view_words(graph, sets, depth=depth, mode=mode).copy
 
 
@@ -78,7 +83,7 @@ def _pairs(graph: Structure, k: int, depth: int | None, mode: str) -> tuple[list
     listed: list[Set] = []
     words = []
     for size in range(k + 1):
-        sets = dropped_sets(graph, size)
+        sets = dropped_sets(graph, size, budget=None)
         listed += [tuple(one) for one in sets.tolist()]
         words.append(view_words(graph, sets, depth=depth, mode=mode, keep=True).pair)
     return listed, np.concatenate(words)

@@ -38,6 +38,15 @@ class Structure:
     def of(cls, edge_index: np.ndarray, num_nodes: int, colour: Sequence[int] | np.ndarray | None = None) -> Structure:
         """From edges, sender to receiver, and colours, numbers from 0; without, all nodes look alike."""
         sender, receiver = np.asarray(edge_index, np.int64).reshape(2, -1)
+        for end in (sender, receiver):
+            wrong = (end < 0) | (end >= num_nodes)
+            if wrong.any():
+                raise InvalidArgument(
+                    "edge_index",
+                    f"must name nodes from 0 to {num_nodes - 1}",
+                    got=int(end[wrong][0]),
+                    hint="count from 0",
+                )
         order = np.argsort(receiver, kind="stable")
         ptr = np.concatenate([[0], np.cumsum(np.bincount(receiver, minlength=num_nodes))])
         colours = np.asarray(np.zeros(num_nodes) if colour is None else colour, np.int64)
@@ -62,17 +71,31 @@ class Structure:
     @cached_property
     def is_undirected(self) -> bool:
         """Whether every edge is heard in both directions, as often."""
-        receiver = np.repeat(np.arange(self.num_nodes), np.diff(self.ptr)).astype(np.int64)
-        there, back = (
-            receiver * self.num_nodes + self.neighbor,
-            self.neighbor.astype(np.int64) * self.num_nodes + receiver,
-        )
+        there, back = (first * self.num_nodes + second for first, second in (self._ends, self._ends[::-1]))
         return np.array_equal(np.sort(there), np.sort(back))
 
+    @cached_property
+    def is_simple(self) -> bool:
+        """Whether no edge is there twice."""
+        receiver, sender = self._ends
+        return np.unique(receiver * self.num_nodes + sender).size == sender.size
 
-def dropped_sets(structure: Structure, k: int, *, budget: int = BUDGET) -> np.ndarray:
-    """All sets of exactly k nodes, ``[M, k]``."""
-    check_budget(structure.num_nodes, k, budget)
+    @property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Receivers and senders of all edges."""
+        receiver = np.repeat(np.arange(self.num_nodes, dtype=np.int64), np.diff(self.ptr))
+        return receiver, self.neighbor.astype(np.int64)
+
+    def padded(self, num_nodes: int) -> Structure:
+        """The same graph with isolated nodes behind its own, so many in all; nobody hears them."""
+        more = num_nodes - self.num_nodes
+        return Structure(np.pad(self.ptr, (0, more), mode="edge"), self.neighbor, np.pad(self.colour, (0, more)))
+
+
+def dropped_sets(structure: Structure, k: int, *, budget: int | None = BUDGET) -> np.ndarray:
+    """All sets of exactly k nodes, ``[M, k]``; without a budget, however many they are."""
+    if budget is not None:
+        check_budget(structure.num_nodes, k, budget)
     flat = np.fromiter(chain.from_iterable(combinations(range(structure.num_nodes), k)), np.int32)
     return flat.reshape(-1, k) if k else np.empty((1, 0), np.int32)
 

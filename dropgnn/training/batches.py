@@ -13,6 +13,7 @@ from torch_geometric.data import Batch, Data
 from dropgnn.data.collection import Collection
 from dropgnn.engine.parts import Parts
 from dropgnn.errors import Unsupported
+from dropgnn.graph import numbers_of
 from dropgnn.nn.model import DropGNN
 from dropgnn.training.ahead import ahead, drawing, one_ahead
 from dropgnn.training.loop import inputs
@@ -69,7 +70,7 @@ class PlannedBatches:
             yield from map(drawing(self.model, generator=generator), map(self._batch, choices))
 
     def _with_part(self, parts: Parts, chosen: Sequence[int] | Tensor) -> tuple[Data, dict[str, Any]]:
-        chosen = torch.as_tensor(chosen, dtype=torch.long)
+        chosen = numbers_of(chosen, len(self.graphs))
         plan = parts.take(chosen)
         if not isinstance(self.graphs, Collection):
             return self._batch(chosen), {"plan": plan}
@@ -83,4 +84,4 @@ class PlannedBatches:
     def _batch(self, chosen: Sequence[int] | Tensor) -> Data:
         if isinstance(self.graphs, Collection):
             return self.graphs.batch(chosen)
-        return Batch.from_data_list([self.graphs[int(index)] for index in chosen])
+        return Batch.from_data_list([self.graphs[number] for number in numbers_of(chosen, len(self.graphs)).tolist()])

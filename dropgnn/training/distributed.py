@@ -77,7 +77,7 @@ class Ranks:
         if self.world == 1:
             return work()
         found, problem = _tried(work) if self.first else (None, None)
-        held: list[Any] = [found, problem and str(problem)]
+        held: list[Any] = [found, _told(problem)]
         torch.distributed.broadcast_object_list(held)
         _say(problem, held[1:])
         return held[0]
@@ -88,7 +88,7 @@ class Ranks:
             return work()
         found, problem = _tried(work) if self.local == 0 else (None, None)
         said: list[Any] = [None] * self.world
-        torch.distributed.all_gather_object(said, problem and str(problem))
+        torch.distributed.all_gather_object(said, _told(problem))
         _say(problem, said)
         return found if self.local == 0 else work()  # type: ignore[return-value]
 
@@ -121,6 +121,11 @@ def _tried(work: Callable[[], T]) -> tuple[T | None, Exception | None]:
         return work(), None
     except Exception as problem:
         return None, problem
+
+
+def _told(problem: Exception | None) -> str | None:
+    """What the other ranks are told; an error without words is one, too."""
+    return None if problem is None else str(problem) or repr(problem)
 
 
 def _say(problem: Exception | None, said: Sequence[str | None]) -> None:

@@ -63,13 +63,13 @@ def fit(
     scheduler = SCHEDULES[schedule](optimizer, epochs)
     model.train()
     # Runs that are not random are the same in every epoch, and so is their plan.
-    kept: dict[str, Any] = {}
+    runs: dict[str, Any] = {"generator": generator}
     if augment is unchanged and not model.sampler.random and model.can_plan:
-        kept["plan"] = model.plan(*inputs(batch))
+        runs = {"plan": model.plan(*inputs(batch))}
     for epoch in range(1, epochs + 1):
         optimizer.zero_grad()
         seen = augment(batch, generator)
-        outcome = model(*inputs(seen), generator=generator, return_outcome=True, **kept)
+        outcome = model(*inputs(seen), return_outcome=True, **runs)
         loss = outcome.loss(seen.y, auxiliary_share=None if model.auxiliary is None else auxiliary_share)
         loss.backward()
         optimizer.step()

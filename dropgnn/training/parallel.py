@@ -56,7 +56,7 @@ def spread(
     """Run ``work(trial, on_epoch)`` for every trial on ``jobs`` processes, and yield news as it comes.
 
     Results do not depend on ``jobs``: every process computes with one thread. A trial that fails does not stop the others; it is
-    named at the end. Who stops listening, by Ctrl-C or otherwise, or is killed, takes the processes along.
+    named at the end. If the caller stops iterating, or is killed, the processes end, too.
     """
     context = multiprocessing.get_context("spawn")
     news, stop = context.Queue(), context.Event()

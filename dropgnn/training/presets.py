@@ -1,5 +1,5 @@
-"""How the paper's text and its published code choose p, r and the auxiliary loss; they differ. Without that loss one sees what it
-is good for. And what is dropped then."""
+"""Presets for p, r and the auxiliary loss: as the paper's text has them, as its published code does, and without that loss; and
+what is dropped, given p and r."""
 
 from __future__ import annotations
 

@@ -40,5 +40,5 @@ def repeatable() -> Iterator[None]:
 def seeded_weights(seed: int, purpose: str = "weights") -> Iterator[None]:
     """Within this context modules initialise themselves from ``seed``; the global random state is left as it was."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(stream(seed, purpose).initial_seed())
+        torch.default_generator.manual_seed(stream(seed, purpose).initial_seed())  # and not those of GPUs
         yield

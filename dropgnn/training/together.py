@@ -82,6 +82,7 @@ class Views:
     def __init__(self, model: DropGNN, graphs: Collection, augment: Augment = unchanged) -> None:
         self.model, self.graphs, self.augment = model.train(), graphs, augment
         self._planned = PlannedBatches(model, graphs, ahead=False) if augment is unchanged else None
+        self._sampler = model.current_sampler
         self._whole: dict[Tensor, Data] = {}
         self._fixed: dict[Tensor, Seen] = {}
 
@@ -96,9 +97,10 @@ class Views:
     def to_test(self, part: Tensor, generator: torch.Generator, sampler: Sampler | None = None) -> Seen:
         """All graphs of a part as one batch, drawn with another sampler than the models' if one is given."""
         self.model.eval()
-        if sampler is None and self._planned is not None and not self._planned.sampler.random:
+        planned = self._planned if self.model.current_sampler is self._sampler else None
+        if sampler is None and planned is not None and not planned.sampler.random:
             if part not in self._fixed:  # as the very tensor it is
-                (self._fixed[part],) = self._planned([part])
+                (self._fixed[part],) = planned([part])
             return self._fixed[part]
         if part not in self._whole:
             self._whole[part] = self.graphs.batch(part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -10,11 +11,15 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
 
 from dropgnn.cli.main import app
+from dropgnn.errors import InvalidArgument
+from dropgnn.experiments import beyond_wl
+from dropgnn.training.parallel import Finished
 from tests.data.test_datasets import write_tu
 
 
@@ -228,3 +233,35 @@ def test_a_small_table_2_and_the_same_again_elsewhere(data_root: Path, tmp_path:
     assert "8 trials taken from" in again.stderr
     assert again.stdout == first.stdout
     assert file.read_text() == written
+
+
+def test_a_study_of_which_trials_fail_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What is done is written and shown, and what failed is said."""
+    honest = beyond_wl.run
+
+    def failing(trial: beyond_wl.Trial, on_epoch: object = None) -> beyond_wl.Result:
+        if trial.seed == 1:
+            raise InvalidArgument("seed", "must not be 1", got=1)
+        return honest(trial)
+
+    def spread_here(work: Any, trials: Any, *, jobs: int) -> Any:
+        return (Finished(number, work(trial, None)) for number, trial in enumerate(trials))
+
+    monkeypatch.setattr("dropgnn.experiments.runner.spread", spread_here)
+    monkeypatch.setattr(beyond_wl, "run", failing)
+    size = ("--task", "limits1", "--method", "gin", "--seeds", "2", "--epochs", "1")
+    places = ("--work", str(tmp_path / "runs"), "--results", str(tmp_path / "results"))
+    shown = in_this_process("reproduce", "table1", *size, *places)
+    assert shown.returncode == 2
+    assert "1 of 2 trials failed" in shown.stderr
+    assert "must not be 1" in shown.stderr
+    assert "Limits 1" in shown.stdout
+    (file,) = (tmp_path / "results").iterdir()
+    assert len(json.loads(file.read_text())["trials"]) == 1
+
+
+def test_settings_without_effect_are_refused() -> None:
+    refused = in_this_process("data", "show", "qm9", "--features", "degree")
+    assert "'features' has no effect on qm9" in refused.stderr
+    nothing = in_this_process("reproduce", "figure-p", "--task", "lcc")
+    assert "'task and method' must be those of figure-p: limits1, " in nothing.stderr

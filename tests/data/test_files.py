@@ -25,6 +25,14 @@ def test_edge_lists(tmp_path: Path) -> None:
     assert data.edge_index.t().tolist() == [[0, 1], [1, 2], [2, 2], [1, 0], [2, 1]]
 
 
+def test_an_edge_may_be_named_in_both_directions(tmp_path: Path) -> None:
+    once, both = (
+        read_graphs(write(tmp_path, name, text))[0]
+        for name, text in (("once.edges", "0 1\n1 2\n2 0\n"), ("both.edges", "0 1\n1 0\n1 2\n2 1\n2 0\n0 2\n1 2\n"))
+    )
+    assert sorted(once.edge_index.t().tolist()) == sorted(both.edge_index.t().tolist())
+
+
 def test_a_heading_is_not_an_edge(tmp_path: Path) -> None:
     for text in ("source,target\n0,1\n1,2\n", "0 1\n1 2\n"):
         (data,) = read_graphs(write(tmp_path, "a.csv", text))

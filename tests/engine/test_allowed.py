@@ -196,6 +196,20 @@ def test_heads_of_ones_own_are_called() -> None:
     assert_engines_agree(model, awkward_batch(), generator=generator(), inputs=False)
 
 
+class CentredLinear(torch.nn.Linear):
+    """Looks at all rows, and says so."""
+
+    row_by_row = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x - x.mean(dim=0))
+
+
+def test_a_head_may_say_that_it_looks_at_all_rows() -> None:
+    model = DropGNN(GIN(3, 4, 2), RUNS, head=torch.nn.Linear(11, 2), auxiliary=CentredLinear(11, 2)).double()
+    assert_engines_agree(model, awkward_batch(), generator=generator(), inputs=False)
+
+
 def test_gradients_of_gradients_are_refused() -> None:
     graph = awkward_batch()
     x = graph.x.clone().requires_grad_()

@@ -7,14 +7,16 @@ import gc
 
 import pytest
 import torch
+from torch_geometric.nn import GINEConv
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN
 from dropgnn.engine import shared as shared_engine
 from dropgnn.engine.compiled.blocks import MULTIPLICATIONS
 from dropgnn.engine.fused import run_fused
-from dropgnn.engine.layers import as_layered
+from dropgnn.engine.layers import Layer, as_layered, split_gin
+from dropgnn.errors import InvalidArgument
 from dropgnn.graph import Graph
-from dropgnn.nn import LayerReadout
+from dropgnn.nn import Encoder, LayerReadout, WeightedBatchNorm
 from tests.conftest import awkward_batch, generator
 
 shared_module = __import__("sys").modules[shared_engine.__module__]
@@ -150,3 +152,36 @@ def test_nothing_keeps_itself_alive() -> None:
         assert live_tensors() == before
     finally:
         gc.enable()
+
+
+class BareFeatures(Encoder):
+    """GINE layers that add features of edges to rows as they are, where they may."""
+
+    def __init__(self, *edge_dims: int | None) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.edge_dim = 3, 4, 4
+        self.convs = torch.nn.ModuleList(
+            GINEConv(mlp(width), edge_dim=edge_dim) for width, edge_dim in zip((3, 4), edge_dims, strict=True)
+        )
+        self.norms = torch.nn.ModuleList([WeightedBatchNorm(4, relu=True), WeightedBatchNorm(4, relu=True)])
+
+    def layers(self) -> list[Layer]:
+        return [self.layer(conv, norm) for conv, norm in zip(self.convs, self.norms, strict=True)]
+
+    def layer(self, conv: torch.nn.Module, norm: torch.nn.Module) -> Layer:
+        gather, mlp = split_gin(conv)
+        return Layer(gather, None, conv, (mlp, norm), split=True)
+
+
+def mlp(width: int) -> torch.nn.Sequential:
+    return torch.nn.Sequential(torch.nn.Linear(width, 4), WeightedBatchNorm(4, relu=True), torch.nn.Linear(4, 4))
+
+
+def test_features_on_edges_are_as_wide_as_the_rows_of_their_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four features fit the rows of the second layer, and not those of the first."""
+    model = DropGNN(BareFeatures(4, None), Bernoulli(0.3, r=5), engine="shared").double()
+    graph = awkward_batch(edge_dim=4)
+    assert_fused_is_module_by_module(model, graph, monkeypatch)
+    wrong = DropGNN(BareFeatures(None, 4), Bernoulli(0.3, r=5), engine="shared").double()
+    with pytest.raises(InvalidArgument, match="'edge_attr' must have the 3 features of the rows"):
+        outcome(wrong, graph)

@@ -118,7 +118,7 @@ def test_what_cannot_be_kept_is_refused() -> None:
     batch = Batch.from_data_list(data)
     model = DropGNN(GIN(3, 4, 2), Exhaustive(0.2, k=1)).double()
     parts = Parts(model.plan(*inputs(batch)))
-    with pytest.raises(ValueError, match=r"'graphs' must name graphs of the dataset, 0 to 7 \(got \[8\]\)"):
+    with pytest.raises(ValueError, match=r"'graphs' must name graphs from 0 to 7 \(got \[8\]\)"):
         parts.take([8])
     other = Batch.from_data_list([data[1], data[0]])
     with pytest.raises(ValueError, match="'plan' must be for this very batch"):

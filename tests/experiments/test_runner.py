@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from dropgnn.errors import DropGNNError
+from dropgnn.errors import DropGNNError, InvalidArgument
 from dropgnn.experiments import runner
 from dropgnn.experiments.runner import Together, run_missing
 from dropgnn.experiments.store import Store
@@ -139,7 +139,7 @@ def squares(trials: Sequence[Square], on_epoch: Callable[[int, float], None] | N
 
 def unlucky(trial: Square, on_epoch: Callable[[int, float], None] | None) -> dict[str, Any]:
     if trial.number == 13:
-        raise RuntimeError("unlucky")
+        raise InvalidArgument("number", "must be lucky", got=13)
     return square(trial, on_epoch)
 
 
@@ -171,7 +171,8 @@ def test_nobody_goes_down_with_another(tmp_path: Path) -> None:
     store, trials = stored(tmp_path, 0, 1, 5, 13, 7)
     for _ in range(2):
         with pytest.raises(
-            DropGNNError, match=r"1 of \d trials failed; .* was Square\(number=13, .*: RuntimeError: unlucky"
+            DropGNNError,
+            match=r"1 of \d trials failed; .* was Square\(number=13, .*: InvalidArgument: 'number' must be lucky",
         ):
             list(run_missing(unlucky, trials, store, jobs=1, together=SMALL_OR_LARGE))
         assert [store.get(trial) is not None for trial in trials] == [True, True, True, False, True]

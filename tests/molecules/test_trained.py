@@ -86,10 +86,10 @@ def test_damaged_changed_and_foreign_files_are_refused(trained: TrainedModel, tm
     refused(pickle.dumps({"weights": 1}), "is damaged")
     with pytest.raises(DataProblem, match="is not there"):
         TrainedModel.load(tmp_path / "none.safetensors")
-    with pytest.raises(DataProblem, match="is not there, or no file"):
+    with pytest.raises(DataProblem, match="does not exist, or is not a file"):
         TrainedModel.load(tmp_path)
     save_file({"a": torch.ones(1)}, tmp_path / "foreign.safetensors")
-    with pytest.raises(DataProblem, match="none of our files"):
+    with pytest.raises(DataProblem, match="was not written by dropgnn"):
         TrainedModel.load(tmp_path / "foreign.safetensors")
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Graph, Runs, Stratified
 from dropgnn.data.ports import with_ids, with_random_feature
 from dropgnn.data.synthetic import task
+from dropgnn.engine.embedded import maxima
 from dropgnn.nn import LayerReadout, Outcome, Pooled, Set2SetReadout
 from dropgnn.runs.modes import MODES
 from dropgnn.runs.samplers import Sampler
@@ -259,3 +260,11 @@ def test_on_a_gpu() -> None:
     model.cuda()
     there = model(graph.x.cuda(), graph.edge_index.cuda(), batch=graph.batch.cuda(), runs=runs)
     torch.testing.assert_close(there.cpu(), here)
+
+
+def test_ties_do_not_depend_on_batch_mates() -> None:
+    """A hub with large numbers beside it does not make two copies of a node equal."""
+    x = torch.tensor([[0.2], [0.05], [1e5]], requires_grad=True)
+    maxima(x, torch.tensor([0, 0, 1]), 2).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[1.0], [0.0], [1.0]]

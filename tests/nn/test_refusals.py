@@ -24,7 +24,8 @@ from dropgnn import (
     Runs,
     Unsupported,
 )
-from dropgnn.nn import LayerReadout, Pooled
+from dropgnn.nn import LayerReadout, OneGNN, Pooled
+from dropgnn.runs.modes import DropEdges
 from tests.conftest import generator
 from tests.engine.test_agreement import OwnGNN
 
@@ -74,7 +75,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DropGNNError], str]] = {
     "unknown engine": (lambda: model(engine="warp"), InvalidArgument, r"'engine' must be one of reference, batched, shared"),
     "unknown aggr": (lambda: GIN(1, 4, 2, aggr="add"), InvalidArgument, r"'aggr' must be one of sum, mean, max"),
     "unknown pool": (lambda: Pooled(torch.nn.Linear(1, 1), pool="avg"), InvalidArgument, r"'pool' must be one of sum, "),
-    "no layers": (lambda: GIN(1, 4, 0), InvalidArgument, r"'num_layers' must be at least 1 \(got 0\)"),
+    "no layers": (lambda: GIN(1, 4, 0), InvalidArgument, r"'num_layers' must be a whole number of at least 1 \(got 0\)"),
     "no sampler": (lambda: model(sampler=None), InvalidArgument, r"'sampler' must be a Sampler \(got None\); e.g. Bernoulli"),
     "p as sampler": (lambda: model(sampler=0.1), InvalidArgument, r"'sampler' must be a Sampler \(got 0.1\)"),
     "no generator": (lambda: model(generator=None)(X, EDGES), InvalidArgument, r"'generator' is needed.*manual_seed"),
@@ -228,6 +229,20 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DropGNNError], str]] = {
         lambda: model(head=LayerReadout((1, 4, 4), 2))(X, EDGES, return_outcome=True).loss(torch.zeros(2).long()),
         InvalidArgument, r"'target' must have one entry per prediction, here 3 \(got 2\)",
     ),
+    "generator for runs that are there": (
+        lambda: model()(X, EDGES, runs=Runs.of([[()]], [3]), generator=generator()), InvalidArgument,
+        r"'generator' has no effect on runs that are drawn already",
+    ),
+    "planned for a mode of edges": (
+        lambda: DropGNN.planned(GIN(1, 4, 2), [], seed=0, mode=DropEdges()), InvalidArgument, r"'mode' must drop nodes",
+    ),
+    "2.0 graphs": (
+        lambda: model()(X, EDGES, batch=torch.zeros(3).long(), num_graphs=2.0), InvalidArgument,
+        r"'num_graphs' must be a whole number of at least 0 \(got 2.0\)",
+    ),
+    "half a layer": (lambda: GIN(1, 4, 2.5), InvalidArgument, r"'num_layers' must be a whole number"),  # type: ignore[arg-type]
+    "no layer": (lambda: OneGNN(1, (), edge_dim=1), InvalidArgument, r"'channels' must have a width"),
+    "item 1.7": (lambda: Runs.of([[(1.7,)]], [3]), InvalidArgument, r"'dropped' must list graphs"),  # type: ignore[list-item]
     "share of 2": (
         lambda: model(auxiliary=torch.nn.Linear(9, 9))(X, EDGES, return_outcome=True).loss(
             torch.zeros(3).long(), auxiliary_share=2

@@ -172,9 +172,24 @@ def test_graphs_may_have_different_numbers_of_runs_and_regions_different_p() -> 
         (lambda: Exhaustive(1.0)(path(3)), r"'p' must be below 1 for exhaustive runs \(got 1.0\)"),
         (lambda: Exhaustive(0.1, k=3)(path(400)), r"'k' must keep .* budget of 5,000,000 \(got k=3 with 400 items: 10,\d+,\d+"),
         (lambda: Bernoulli(torch.tensor([0.1, 0.2]), 5)(path(3), generator=generator()), r"'p' must be one number or one per"),
-        (lambda: Bernoulli(0.1, lambda g: torch.zeros(1))(path(3), generator=generator()), r"'r' must give each of 1 graphs"),
+        (lambda: Bernoulli(0.1, lambda g: torch.zeros(1))(path(3), generator=generator()), r"'r' must give a whole number"),
+        (lambda: Bernoulli(0.1, lambda g: cast(Any, 20))(path(3), generator=generator()), r"'r' must give .*\(got shape \(\)"),
+        (lambda: Exhaustive(0.1, scope="neighborhood", hops=cast(Any, 2.0)), r"'hops' must be a whole number of at least 1"),
+        (lambda: Exhaustive(0.1, budget=0), r"'budget' must be a whole number of at least 1"),
     ],
 )  # fmt: skip
 def test_bad_arguments_are_named(make: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         make()
+
+
+def test_a_budget_is_for_one_graph() -> None:
+    """However many graphs there are: each of four paths has 3 nodes, and 3 + 2 + 3 + 2 pairs with at most one dropped node."""
+    paths = Graph.of(
+        torch.ones(12, 1),
+        torch.cat([path(3).edge_index + 3 * number for number in range(4)], dim=1),
+        batch=torch.arange(4).repeat_interleave(3),
+    )
+    assert Exhaustive(0.1, scope="neighborhood", hops=1, budget=10)(paths).num_graphs == 4
+    with pytest.raises(InvalidArgument, match="pairs of a graph within the budget of 9"):
+        Exhaustive(0.1, scope="neighborhood", hops=1, budget=9)(paths)

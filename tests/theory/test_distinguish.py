@@ -217,3 +217,39 @@ def test_graphs_without_nodes_and_of_different_sizes() -> None:
     empty, one = Structure.undirected([], 0), Structure.undirected([], 1)
     assert distinguish(empty, empty).k is None
     assert distinguish(empty, one).wl
+
+
+def test_nodes_of_graphs_of_different_sizes() -> None:
+    """What is far away, or not joined at all, has no say in what a node sees; what it does see has."""
+    six, seven = structure_of(nx.cycle_graph(6)), structure_of(nx.cycle_graph(7))
+    assert distinguish(six, seven, nodes=(0, 0), depth=1, max_k=2).k is None
+    alone = structure_of(nx.disjoint_union(nx.cycle_graph(6), nx.empty_graph(3)))
+    assert distinguish(six, alone, nodes=(0, 0), max_k=2).k is None
+    verdict = distinguish(six, seven, nodes=(0, 0), depth=3, max_k=1)
+    assert verdict.k == 1
+    assert verdict.telling is not None
+    assert all(example is None or max(example, default=0) < 7 for example in verdict.telling.example)
+
+
+def test_the_telling_view_is_not_looked_for_among_too_many_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    two, one = structure_of(nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4))), structure_of(nx.cycle_graph(8))
+    monkeypatch.setattr("dropgnn.theory.distinguish.MOST_PAIRS", 8 * 9 - 1)
+    assert distinguish(two, one).telling is not None  # whole copies differ
+    verdict = distinguish(two, one, nodes=(0, 0))
+    assert (verdict.k, verdict.telling) == (1, None)
+    assert str(verdict).endswith("its most telling view was not looked for")
+
+
+def test_edges_must_be_those_of_the_graph() -> None:
+    for edges in ([(1, 2), (2, 3), (3, 1)], [(0, -1)]):
+        with pytest.raises(
+            InvalidArgument, match=r"'edge_index' must name nodes from 0 to 2 \(got (3|-1)\); count from 0"
+        ):
+            Structure.undirected(edges, 3)
+
+
+@pytest.mark.parametrize("given", [{"depth": -1}, {"p": Fraction(0)}, {"p": Fraction(1)}])
+def test_arguments_are_named(given: dict[str, Any]) -> None:
+    graph = structure_of(nx.cycle_graph(4))
+    with pytest.raises(InvalidArgument, match=f"'{next(iter(given))}' must"):
+        distinguish(graph, graph, **given)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dropgnn.data.pairs import structure_of
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.theory.distinguish import distinguish
-from dropgnn.theory.dropouts import Dropouts
+from dropgnn.theory.dropouts import Dropouts, symmetry_pays
 from dropgnn.theory.orbits import orbits, representatives
 from dropgnn.theory.views import Structure, exact_labels
 
@@ -39,7 +39,7 @@ def test_orbits_of_small_graphs() -> None:
 def test_every_node_sees_as_much_of_everything(name: str, k: int) -> None:
     """What each node sees over the representatives, as often as they count, is what it sees over all sets, k! times."""
     graph = structure_of(GRAPHS[name])
-    few, all_of_them = (Dropouts.of(graph, k, symmetric) for symmetric in (True, False))
+    few, all_of_them = (Dropouts.of(graph, k, symmetric=symmetric) for symmetric in (True, False))
     assert few.times.sum() == math.factorial(k) * len(all_of_them.sets)
     labels = exact_labels([graph, graph], [few.sets, all_of_them.sets])
     scaled = Dropouts(graph, all_of_them.sets, all_of_them.times * math.factorial(k), all_of_them.alike, 0, False)
@@ -64,3 +64,28 @@ def test_nothing_is_dropped() -> None:
     sets, times = representatives(structure_of(nx.cycle_graph(5)), 0)
     assert sets.shape == (1, 0)
     assert np.array_equal(times, [1])
+
+
+def test_a_budget_that_symmetry_keeps() -> None:
+    """Then there are too many sets to look for the most telling view one by one."""
+    two, one = structure_of(nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4))), structure_of(nx.cycle_graph(8))
+    verdict = distinguish(two, one, symmetric=True, budget=5)
+    assert (verdict.k, verdict.telling) == (1, None)
+
+
+def test_directions_count() -> None:
+    """A directed path has no symmetry, and a cycle turns in its direction only."""
+    path = Structure.of(np.array([[0, 1], [1, 2]]), 3)
+    assert len(orbits(path)) == 3
+    cycle = Structure.of(np.array([[0, 1, 2], [1, 2, 0]]), 3)
+    assert len(orbits(cycle)) == 1
+    assert len(orbits(cycle, [0])) == 3
+
+
+def test_repeated_edges_have_no_orbits() -> None:
+    twice = Structure.undirected([(0, 1), (0, 1), (1, 2)], 3)
+    assert not twice.is_simple
+    with pytest.raises(Unsupported, match="an edge is there twice; use symmetric=False"):
+        orbits(twice)
+    assert not symmetry_pays([twice.padded(300)], 3)
+    assert symmetry_pays([structure_of(nx.cycle_graph(300))], 3)

@@ -87,3 +87,16 @@ def test_batches_of_a_collection_are_cut_once() -> None:
             change(batch.x)  # who writes on a batch, or wants its gradient, has it planned anew
             with pytest.raises(InvalidArgument, match="'plan' must be for this very batch"):
                 model(*inputs(batch), **arguments)
+
+
+@pytest.mark.parametrize(
+    "chosen", [torch.tensor([True, False, True]), [True, False], torch.tensor([0.0, 1.0]), [3], [-1]]
+)
+def test_graphs_are_chosen_by_their_numbers(chosen: list[int] | torch.Tensor) -> None:
+    """A mask taken for numbers would be graphs 0 and 1, again and again."""
+    graphs = Collection.of(list(task("four_cycles", 0).graphs)[:3])
+    with pytest.raises(InvalidArgument, match="'chosen' must"):
+        graphs.batch(chosen)
+    with pytest.raises(InvalidArgument, match="'chosen' must"):
+        graphs.subset(chosen)
+    assert graphs.batch([]).num_graphs == 0

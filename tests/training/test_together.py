@@ -72,3 +72,20 @@ def test_weights_are_kept_and_recalled() -> None:
     assert any(not torch.equal(value, first[name]) for name, value in moved.items())
     one.recall()
     assert all(torch.equal(value, first[name]) for name, value in one.model.state_dict().items())
+
+
+def test_models_may_have_a_sampler_for_evaluation() -> None:
+    model = learner(Exhaustive(0.1, k=1)).model
+    model.eval_sampler = Exhaustive(0.1, k=2)
+    _, arguments = Views(model, four_cycles()).to_test(torch.arange(2), generator())
+    assert arguments["plan"].runs.num_copies == 2 * (1 + 16 + 120)
+
+
+def test_seeded_weights_leave_all_states_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of GPUs, too, which torch.manual_seed would seed."""
+    seeded: list[int] = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", seeded.append)
+    before = torch.get_rng_state()
+    learner(Bernoulli(0.1, r=3))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not seeded

@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 from dropgnn.data.qm9.molecules import BOND_TYPES, Molecule
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import InvalidArgument
-from dropgnn.graph import enumerate_blocks, offsets
+from dropgnn.graph import enumerate_blocks, numbers_of, offsets
 
 GRAPHS = ("bonds", "complete")
 CHEMISTRY = ("sanitized", "pyg")
@@ -93,7 +93,7 @@ class MoleculeGraphs:
     def batch(self, chosen: Sequence[int] | Tensor) -> Data:
         """These molecules as one batch, in this order, with all properties as ``y``, ``[G, 12]``; numbers are of torch's
         default type, properties of float64."""
-        chosen = torch.as_tensor(chosen, dtype=torch.long)
+        chosen = numbers_of(chosen, len(self))
         atoms = self._atoms[chosen]
         atom, of_atom = enumerate_blocks(self._first_atom[chosen], atoms)
         x = torch.from_numpy(self.arrays.x[atom.numpy()].astype(np.float32)).to(torch.get_default_dtype())

@@ -78,7 +78,6 @@ def installed_files() -> PackFiles:
 
 def read_rows(files: Sequence[Path]) -> Iterator[Row]:
     """All molecules in the order of the files."""
-    csv.field_size_limit(1 << 24)
     for path in files:
         if not path.is_file():
             raise DataProblem(f"{path} is missing; install qm9pack again")

@@ -6,13 +6,13 @@ import numpy as np
 from numba import njit
 
 ROWS = 256
-"""In a block at the most: sums over one are in the dtype of the rows."""
+"""The most rows in a block: sums over one are in the dtype of the rows."""
 
 MULTIPLICATIONS = 2**18
-"""In the product of a block: few enough for BLAS to stay on one thread, and to take its way for small matrices."""
+"""The most of them in the product of a block: few enough for BLAS to stay on one thread, and take its way for small matrices."""
 
 LARGEST = MULTIPLICATIONS // 16
-"""Weights of a matrix: of a larger one blocks would have too few rows, and torch's products are better."""
+"""The most weights of a matrix: of a larger one blocks would have too few rows, and torch's products are better."""
 
 
 @njit(cache=True, nogil=True)

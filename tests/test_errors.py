@@ -1,0 +1,28 @@
+"""Errors say the same in every process."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from dropgnn.errors import DataMissing, DataProblem, DropGNNError, InvalidArgument, MissingExtra, Unsupported
+
+ERRORS = [
+    InvalidArgument("p", "must lie in [0, 1]", got=1.2, hint="try 0.5"),
+    MissingExtra("Ray", "cluster"),
+    *(kind("said so") for kind in (DropGNNError, Unsupported, DataProblem, DataMissing)),
+]
+
+
+@pytest.mark.parametrize("problem", ERRORS, ids=lambda problem: type(problem).__name__)
+def test_errors_travel(problem: DropGNNError) -> None:
+    again = pickle.loads(pickle.dumps(problem))
+    assert (type(again), str(again), again.args) == (type(problem), str(problem), problem.args)
+
+
+def test_every_error_is_tried() -> None:
+    def below(kind: type) -> set[type]:
+        return {kind}.union(*map(below, kind.__subclasses__()))
+
+    assert {kind for kind in below(DropGNNError) if kind.__module__ == "dropgnn.errors"} == set(map(type, ERRORS))
