@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 
 class DropGNNError(Exception):
@@ -40,6 +40,13 @@ def whole_number(argument: str, value: object, *, least: int, hint: str = "") ->
     if number < least or isinstance(value, bool):
         raise InvalidArgument(argument, f"must be a whole number of at least {least}", got=value, hint=hint)
     return number
+
+
+def one_of(argument: str, value: str, known: Iterable[str]) -> str:
+    """``value``, if it is one of the known names; else an error that lists them."""
+    if value not in (names := list(known)):
+        raise InvalidArgument(argument, f"must be one of {', '.join(names)}", got=repr(value))
+    return value
 
 
 class Unsupported(DropGNNError, TypeError):

@@ -8,6 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def unfinished(path: Path) -> Path:
+    """Where this process writes what is to be ``path``; what an earlier one has left is not touched."""
+    return path.with_name(f"{path.name}.{os.getpid()}.part")
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Somewhere to write a file, which then takes its place in one step, its folder made where there is none.
@@ -15,7 +20,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     A reader sees the old file or the new one, never half of it, even if we are killed or the power fails.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    beside = unfinished(path)
     try:
         yield beside
         with beside.open("rb") as written:

@@ -14,7 +14,7 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument, whole_number
+from dropgnn.errors import InvalidArgument, one_of, whole_number
 
 ITEMS = ("nodes", "links")
 """What can be dropped."""
@@ -85,8 +85,7 @@ class Graph:
 
     def items_per_graph(self, items: str) -> Tensor:
         """How many nodes or links each graph has, shape ``[G]``."""
-        if items not in ITEMS:
-            raise InvalidArgument("items", f"must be one of {', '.join(ITEMS)}", got=repr(items))
+        one_of("items", items, ITEMS)
         return self.nodes_per_graph if items == "nodes" else self.links.per_graph
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import one_of
 
 T = TypeVar("T")
 
@@ -27,9 +27,7 @@ class Registry(Mapping[str, T]):
         self._members = dict(members)
 
     def __getitem__(self, name: str) -> T:
-        if name not in self._members:
-            raise InvalidArgument(self.family, f"must be one of {', '.join(self)}", got=repr(name))
-        return self._members[name]
+        return self._members[one_of(self.family, name, self._members)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)

@@ -23,7 +23,8 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="Where to; else beside the input, as NAME.predicted.csv.")] = None,
 ) -> None:
     """Predict for every row that is a molecule; the others are kept with what is wrong with them."""
-    from dropgnn.molecules.table import predict_row, read_table, unfinished, writing
+    from dropgnn.files import unfinished
+    from dropgnn.molecules.table import predict_row, read_table, writing
     from dropgnn.molecules.trained import TrainedModel, with_unit
 
     trained = TrainedModel.load(model)

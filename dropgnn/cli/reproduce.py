@@ -49,7 +49,7 @@ def synthetic(study: str) -> Callable[..., None]:
         from dataclasses import replace
 
         from dropgnn.data.synthetic import SYNTHETIC
-        from dropgnn.errors import InvalidArgument
+        from dropgnn.errors import InvalidArgument, one_of
         from dropgnn.experiments.beyond_wl import BOTH, METHODS, TASKS
         from dropgnn.experiments.studies import FULL, QUICK, SYNTHETIC_STUDIES
         from dropgnn.training.presets import PRESETS
@@ -58,8 +58,7 @@ def synthetic(study: str) -> Callable[..., None]:
         for task in tasks or ():
             SYNTHETIC[task]
         for method in methods or ():
-            if method not in (*METHODS, BOTH):
-                raise InvalidArgument("method", f"must be one of {', '.join((*METHODS, BOTH))}", got=repr(method))
+            one_of("method", method, (*METHODS, BOTH))
         scale = replace(QUICK if quick else FULL, preset=preset)
         scale = replace(
             scale, seeds=seeds or scale.seeds, few_seeds=seeds or scale.few_seeds, epochs=epochs or scale.epochs

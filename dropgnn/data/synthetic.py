@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from dropgnn.data.ports import random_ports
 from dropgnn.data.regular import are_connected, draw_until, edges_among_neighbors
 from dropgnn.data.task import Task
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import one_of
 from dropgnn.registry import Registry
 
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
@@ -113,8 +113,7 @@ def task(name: str, seed: int, *, split: str = "train") -> Task:
     >>> limits, [graph.num_nodes for graph in limits.graphs]
     (Task('limits1', 2 graphs), [8, 8])
     """
-    if split not in SPLITS:
-        raise InvalidArgument("split", f"must be one of {', '.join(SPLITS)}", got=repr(split))
+    one_of("split", split, SPLITS)
     make = SYNTHETIC[name]
     return make(np.random.default_rng([seed, SPLITS.index(split), list(SYNTHETIC).index(name)]))
 

@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 from dropgnn.data.ports import with_ids, with_random_feature
 from dropgnn.data.synthetic import task
 from dropgnn.data.task import Task
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, one_of
 from dropgnn.nn.gin import GIN, GINE
 from dropgnn.nn.heads import LayerReadout, Pooled
 from dropgnn.nn.model import DropGNN
@@ -111,8 +111,7 @@ class Trial:
     regularise: bool = False
 
     def __post_init__(self) -> None:
-        if self.method not in (*METHODS, BOTH):
-            raise InvalidArgument("method", f"must be one of {', '.join((*METHODS, BOTH))}", got=repr(self.method))
+        one_of("method", self.method, (*METHODS, BOTH))
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in ABOUT_DROPOUTS and value != field.default and not _drops(self.method):

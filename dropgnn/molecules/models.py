@@ -12,7 +12,7 @@ from torch.nn import ELU, Linear, ReLU, Sequential
 from dropgnn.data.qm9.arrays import CHEMISTRY
 from dropgnn.data.qm9.molecules import ATOM_FEATURES, BOND_TYPES
 from dropgnn.data.qm9.targets import TARGETS
-from dropgnn.errors import InvalidArgument, whole_number
+from dropgnn.errors import InvalidArgument, one_of, whole_number
 from dropgnn.nn.encoder import Encoder
 from dropgnn.nn.heads import Pooled, Set2SetReadout
 from dropgnn.nn.model import DropGNN
@@ -116,8 +116,7 @@ class Settings:
         for name, value, least in (("batch_size", self.batch_size, 1), ("limit", self.limit, FEWEST)):
             if value is not None:
                 whole_number(name, value, least=least)
-        if self.chemistry not in CHEMISTRY:
-            raise InvalidArgument("chemistry", f"must be one of {', '.join(CHEMISTRY)}", got=repr(self.chemistry))
+        one_of("chemistry", self.chemistry, CHEMISTRY)
 
     @property
     def architecture(self) -> Architecture:

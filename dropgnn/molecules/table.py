@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TextIO
 from dropgnn.data.qm9.smiles import molecule_from_smiles
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem
+from dropgnn.files import unfinished
 from dropgnn.molecules.trained import Prediction, TrainedModel
 
 REMARK, PROBLEM = "remark", "problem"
@@ -183,14 +183,10 @@ class Writer:
         self._writer.writerow([*known, *[""] * (width - len(known)), *values, answer.remark, answer.problem])
 
 
-def unfinished(path: Path) -> Path:
-    """Where this process writes a file that is to be ``path``; what an earlier one has left is not touched."""
-    return path.with_name(f"{path.name}.{os.getpid()}.part")
-
-
 @contextmanager
 def writing(path: Path, table: Table, trained: TrainedModel) -> Iterator[Writer]:
-    """A file that has its name once it is whole. Until then, and if we are interrupted, it has that of :func:`unfinished`."""
+    """A file that has its name once it is whole. Until then, and if we are interrupted, it has that of
+    :func:`~dropgnn.files.unfinished`."""
     beside = unfinished(path)
     try:
         with beside.open("w", encoding="utf-8", errors=BYTES, newline="") as text:

@@ -13,7 +13,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, one_of
 from dropgnn.graph import ITEMS, offsets
 
 
@@ -74,8 +74,7 @@ class Runs:
 
         Without ``weight`` the copies of a graph count alike.
         """
-        if items not in ITEMS:
-            raise InvalidArgument("items", f"must be one of {', '.join(ITEMS)}", got=repr(items))
+        one_of("items", items, ITEMS)
         if len(dropped) != len(items_per_graph):
             raise InvalidArgument("dropped", f"must list {len(items_per_graph)} graphs", got=len(dropped))
         for graph, copies in enumerate(dropped):

@@ -13,7 +13,7 @@ from numbers import Real
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument, whole_number
+from dropgnn.errors import InvalidArgument, one_of, whole_number
 from dropgnn.graph import Graph
 from dropgnn.runs.dropped import list_dropped
 from dropgnn.runs.exhaustive import enumerate_globally, enumerate_locally
@@ -125,8 +125,7 @@ class Exhaustive(Sampler):
     def __init__(
         self, p: Probability, k: int = 1, *, scope: str = "graph", hops: int | None = None, budget: int = BUDGET
     ) -> None:
-        if scope not in ("graph", "neighborhood"):
-            raise InvalidArgument("scope", "must be one of graph, neighborhood", got=repr(scope))
+        one_of("scope", scope, ("graph", "neighborhood"))
         if (scope == "neighborhood") != (hops is not None):
             raise InvalidArgument(
                 "hops",

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument, whole_number
+from dropgnn.errors import InvalidArgument, one_of, whole_number
 from dropgnn.theory.numbers import (
     best_probability,
     neighborhood_sizes,
@@ -78,8 +78,7 @@ class RunPlan:
         if hasattr(graphs, "num_nodes"):
             graphs = [graphs]  # type: ignore[list-item]
         graphs = list(graphs)
-        if reduce not in ("mean", "max"):
-            raise InvalidArgument("reduce", "must be one of mean, max", got=repr(reduce))
+        one_of("reduce", reduce, ("mean", "max"))
         hops = whole_number("hops", hops, least=1)
         gammas = [sizes_of(graph, hops) for graph in graphs]
         if not gammas or not sum(map(len, gammas)):

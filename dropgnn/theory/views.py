@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, one_of
 from dropgnn.theory.enumerate import BUDGET, check_budget
 from dropgnn.theory.loops import exact_round, hash_views
 
@@ -159,8 +159,7 @@ def exact_labels(
 
 
 def check_mode(mode: str) -> None:
-    if mode not in MODES:
-        raise InvalidArgument("mode", f"must be one of {', '.join(MODES)}", got=repr(mode))
+    one_of("mode", mode, MODES)
 
 
 def _initial(structure: Structure, sets: np.ndarray, width: int, mode: str) -> np.ndarray:

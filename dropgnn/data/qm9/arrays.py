@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 
 from dropgnn.data.qm9.molecules import BOND_TYPES, Molecule
 from dropgnn.data.qm9.targets import TARGETS
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import one_of
 from dropgnn.graph import enumerate_blocks, numbers_of, offsets
 
 GRAPHS = ("bonds", "complete")
@@ -77,9 +77,8 @@ class MoleculeGraphs:
     """
 
     def __init__(self, arrays: Arrays, kind: str, *, scaled: bool, chemistry: str) -> None:
-        for name, value, known in (("kind", kind, GRAPHS), ("chemistry", chemistry, CHEMISTRY)):
-            if value not in known:
-                raise InvalidArgument(name, f"must be one of {', '.join(known)}", got=repr(value))
+        one_of("kind", kind, GRAPHS)
+        one_of("chemistry", chemistry, CHEMISTRY)
         self.arrays, self.kind, self.scaled, self.chemistry = arrays, kind, scaled, chemistry
         self._atoms, self._bonds = (
             torch.from_numpy(many.astype(np.int64)) for many in (arrays.atoms, arrays.many_bonds)

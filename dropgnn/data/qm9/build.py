@@ -18,6 +18,7 @@ import numpy as np
 from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.source import Made, Source
 from dropgnn.errors import DataProblem, MissingExtra
+from dropgnn.files import unfinished
 from dropgnn.interrupts import interrupts_held
 
 CHUNK, WAITING = 1_000, 4
@@ -49,7 +50,7 @@ def build_qm9(
         import rdkit  # noqa: F401
     except ImportError as missing:
         raise MissingExtra("RDKit", "chem") from missing
-    beside = folder.with_name(f"{folder.name}.{os.getpid()}.part")
+    beside = unfinished(folder)
     try:
         beside.mkdir(parents=True, exist_ok=True)  # whether we may write there should not show in the end
         found: list[Made] = []

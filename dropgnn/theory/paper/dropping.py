@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import one_of
 from dropgnn.theory.enumerate import enumerate_dropouts
 
 Neighbors = tuple[tuple[int, ...], ...]
@@ -32,8 +32,7 @@ def neighbors_of(edges: Iterable[tuple[int, int]], num_nodes: int) -> Neighbors:
 
 def items_of(neighbors: Neighbors, u: int, method: str) -> list[Item]:
     """What can be dropped as seen from u, which itself stays: the other nodes, or the edges."""
-    if method not in METHODS:
-        raise InvalidArgument("method", f"must be one of {', '.join(METHODS)}", got=repr(method))
+    one_of("method", method, METHODS)
     if method == "edges":
         return [(a, b) for a, heard in enumerate(neighbors) for b in heard if a < b]
     return [node for node in range(len(neighbors)) if node != u]
