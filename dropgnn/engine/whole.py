@@ -12,7 +12,12 @@ from torch_geometric.nn.models.basic_gnn import BasicGNN
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
 
-_OURS = ("edge_attr", "batch", "batch_size", "num_graphs")
+SIZES = ("batch_size", "num_graphs")
+"""What a module may call the number of graphs."""
+
+OURS = ("edge_attr", "batch", *SIZES)
+"""What we can provide beside x and edge_index."""
+
 GRAPH_WIDE = (GraphNorm, GraphSizeNorm, InstanceNorm, MeanSubtractionNorm, PairNorm)
 
 
@@ -39,7 +44,7 @@ def check_wrappable(module: object) -> None:
         )
     for parameter in parameters[2:]:
         needed = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
-        if needed and parameter.name not in _OURS:
+        if needed and parameter.name not in OURS:
             raise Unsupported(
                 f"{type(module).__name__}.forward needs '{parameter.name}', which DropGNN cannot provide; wrap it in a "
                 f"module with forward(x, edge_index, edge_attr=None, batch=None) that does"
@@ -68,7 +73,7 @@ def call_whole(module: torch.nn.Module, graph: Graph) -> Tensor:
     """``module`` on ``graph``, with edge features where there are any and ``batch`` where it asks for it."""
     parameters = inspect.signature(module.forward).parameters
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    extra: dict[str, Tensor | int] = {name: graph.num_graphs for name in _OURS[2:] if name in parameters}
+    extra: dict[str, Tensor | int] = {name: graph.num_graphs for name in SIZES if name in parameters}
     if graph.edge_attr is not None:
         if "edge_attr" not in parameters and not open_ended:
             raise Unsupported(f"{type(module).__name__}.forward has no 'edge_attr' and would ignore it; leave it out")

@@ -137,23 +137,23 @@ def exact_round(ptr, neighbor, graph, labels):
     out = np.full((copies, nodes), -1, np.int32)
     room = 1 << 12
     table, count, used = np.full(room, -1, np.int32), 0, 0
-    own, first, size = np.empty(1024, np.int32), np.zeros(1025, np.int64), np.empty(most, np.int32)
+    own, first, heard = np.empty(1024, np.int32), np.zeros(1025, np.int64), np.empty(most, np.int32)
     words, lists = np.empty(1024, np.uint64), np.empty(4096, np.int32)
     for copy in range(copies):
         for here in range(nodes):
             if labels[copy, here] < 0:
                 continue
-            heard, word = 0, np.uint64(0)
+            many, word = 0, np.uint64(0)
             for edge in range(ptr[graph[copy], here], ptr[graph[copy], here + 1]):
                 label = labels[copy, neighbor[edge]]
                 if label >= 0:
                     word += mix(label)
-                    place = heard
-                    while place > 0 and size[place - 1] > label:
-                        size[place] = size[place - 1]
+                    place = many
+                    while place > 0 and heard[place - 1] > label:
+                        heard[place] = heard[place - 1]
                         place -= 1
-                    size[place] = label
-                    heard += 1
+                    heard[place] = label
+                    many += 1
             word = combine(np.uint64(labels[copy, here] + 1), word)
             if 2 * count >= room:
                 room *= 4
@@ -171,11 +171,11 @@ def exact_round(ptr, neighbor, graph, labels):
                 same = (
                     words[state] == word
                     and own[state] == labels[copy, here]
-                    and first[state + 1] - first[state] == heard
+                    and first[state + 1] - first[state] == many
                 )
                 position = 0
-                while same and position < heard:
-                    same = lists[first[state] + position] == size[position]
+                while same and position < many:
+                    same = lists[first[state] + position] == heard[position]
                     position += 1
                 if same:
                     break
@@ -185,12 +185,12 @@ def exact_round(ptr, neighbor, graph, labels):
                     own = np.concatenate((own, np.empty_like(own)))
                     words = np.concatenate((words, np.empty_like(words)))
                     first = np.concatenate((first, np.zeros(own.size // 2, np.int64)))
-                while used + heard > lists.size:
+                while used + many > lists.size:
                     lists = np.concatenate((lists, np.empty_like(lists)))
                 state = count
                 table[at], own[state], words[state] = state, labels[copy, here], word
-                lists[used : used + heard] = size[:heard]
-                used += heard
+                lists[used : used + many] = heard[:many]
+                used += many
                 count += 1
                 first[count] = used
             out[copy, here] = state

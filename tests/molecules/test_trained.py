@@ -84,7 +84,7 @@ def test_damaged_changed_and_foreign_files_are_refused(trained: TrainedModel, tm
     refused(content[:-1] + bytes([content[-1] ^ 1]), "changed after it was written")
     refused(content.replace(b"1-gnn", b"2-gnn"), "changed after it was written")
     refused(pickle.dumps({"weights": 1}), "is damaged")
-    with pytest.raises(DataProblem, match="is not there"):
+    with pytest.raises(DataProblem, match="does not exist"):
         TrainedModel.load(tmp_path / "none.safetensors")
     with pytest.raises(DataProblem, match="does not exist, or is not a file"):
         TrainedModel.load(tmp_path)

@@ -30,13 +30,13 @@ def with_bonds(smiles: str, elements: list[str], position: np.ndarray) -> Mol | 
     mol = Chem.AddHs(plain)
     if [atom.GetSymbol() for atom in mol.GetAtoms()] == elements:
         sure, possible = (close_atoms(elements, position, most) for most in (SURE, POSSIBLE))
-        if sure <= bonds_of(mol) <= possible:
+        if sure <= bonded_pairs(mol) <= possible:
             return mol
     tried = (_laid_over(mol, elements, position, most) for most in (BOND, POSSIBLE))
     return next((found for found in tried if found is not None), None)
 
 
-def bonds_of(mol: Mol) -> set[tuple[int, int]]:
+def bonded_pairs(mol: Mol) -> set[tuple[int, int]]:
     pairs = ((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in mol.GetBonds())
     return {(min(pair), max(pair)) for pair in pairs}
 
