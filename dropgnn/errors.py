@@ -10,12 +10,15 @@ class DropGNNError(Exception):
     """Base of every error this package raises on purpose."""
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return _again, (type(self), *self.args)  # what is pickled is the message, not what it was made of
+        return _again, (type(self), self.args, vars(self))  # what is pickled is the message, not what it was made of
 
 
-def _again(kind: type[DropGNNError], *message: object) -> DropGNNError:
+def _again(kind: type[DropGNNError], message: tuple[object, ...], more: dict[str, object]) -> DropGNNError:
     """An error that comes from another process."""
-    return kind.__new__(kind, *message)
+    problem = kind.__new__(kind, *message)
+    super(DropGNNError, problem).__init__(*message)
+    vars(problem).update(more)
+    return problem
 
 
 class InvalidArgument(DropGNNError, ValueError):
@@ -64,6 +67,10 @@ class MissingExtra(DropGNNError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"{package} is not installed; it comes with: pip install 'dropgnn[{extra}]'")
+
+
+class TrialsFailed(DropGNNError):
+    """Some of many trials failed; what the others found is kept."""
 
 
 class NotShared(UserWarning):

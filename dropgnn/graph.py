@@ -113,20 +113,20 @@ def offsets(sizes: Tensor) -> Tensor:
 def numbers_of(chosen: Sequence[int] | Tensor, many: int, *, argument: str = "chosen") -> Tensor:
     """Which of ``many`` graphs are meant, ``[C]``.
 
-    >>> numbers_of(torch.tensor([True, False]), 2)
+    >>> numbers_of(torch.tensor([True, False]), 2)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    dropgnn.errors.InvalidArgument: 'chosen' must be whole numbers (got torch.bool); of a mask take .nonzero().squeeze(1)
+    dropgnn.errors.InvalidArgument: 'chosen' must be a list of whole numbers (got torch.bool of shape (2,)); of a mask take ...
     """
-    numbers = torch.as_tensor(chosen)
-    if not numbers.numel():
-        return numbers.long().flatten()
-    if numbers.dtype == torch.bool or numbers.is_floating_point():
-        hint = "of a mask take .nonzero().squeeze(1)"
-        raise InvalidArgument(argument, "must be whole numbers", got=numbers.dtype, hint=hint)
-    if not 0 <= int(numbers.min()) <= int(numbers.max()) < many:
+    given = torch.as_tensor(chosen)
+    if given.dim() != 1 or (given.numel() and (given.dtype == torch.bool or given.is_floating_point())):
+        hint = "of a mask take .nonzero().squeeze(1)" if given.dtype == torch.bool else ""
+        got = f"{given.dtype} of shape {tuple(given.shape)}"
+        raise InvalidArgument(argument, "must be a list of whole numbers", got=got, hint=hint)
+    numbers = given.long()
+    if numbers.numel() and not 0 <= int(numbers.min()) <= int(numbers.max()) < many:
         raise InvalidArgument(argument, f"must name graphs from 0 to {many - 1}", got=numbers.tolist()[:10])
-    return numbers.long()
+    return numbers
 
 
 def enumerate_blocks(starts: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:

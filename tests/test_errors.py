@@ -6,19 +6,30 @@ import pickle
 
 import pytest
 
-from dropgnn.errors import DataMissing, DataProblem, DropGNNError, InvalidArgument, MissingExtra, Unsupported
+from dropgnn.errors import (
+    DataMissing,
+    DataProblem,
+    DropGNNError,
+    InvalidArgument,
+    MissingExtra,
+    TrialsFailed,
+    Unsupported,
+)
 
 ERRORS = [
     InvalidArgument("p", "must lie in [0, 1]", got=1.2, hint="try 0.5"),
     MissingExtra("Ray", "cluster"),
-    *(kind("said so") for kind in (DropGNNError, Unsupported, DataProblem, DataMissing)),
+    *(kind("said so") for kind in (DropGNNError, Unsupported, DataProblem, DataMissing, TrialsFailed)),
 ]
 
 
 @pytest.mark.parametrize("problem", ERRORS, ids=lambda problem: type(problem).__name__)
 def test_errors_travel(problem: DropGNNError) -> None:
+    problem.add_note("and more")
     again = pickle.loads(pickle.dumps(problem))
     assert (type(again), str(again), again.args) == (type(problem), str(problem), problem.args)
+    assert vars(again) == vars(problem)
+    assert getattr(again, "msg", None) == getattr(problem, "msg", None)
 
 
 def test_every_error_is_tried() -> None:

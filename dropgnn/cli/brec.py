@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +13,7 @@ from dropgnn.cli.files import output_file
 from dropgnn.cli.running import run_with_bar
 
 if TYPE_CHECKING:
+    from dropgnn.errors import TrialsFailed
     from dropgnn.experiments.store import Store
 
 commands = typer.Typer(help="BREC: 400 pairs of graphs that 1-WL cannot tell apart.", no_args_is_help=True)
@@ -43,13 +44,12 @@ def certificate(
     load_brec(data)  # says now what is missing
     trials = [experiment.Certificate(number, max_k) for number in range(400)]
     store = Store(work, experiment.EXPERIMENT)
-
-    def tell(found: list[dict[str, Any]]) -> None:
-        Console().print(certificate_table(found, max_k))
-        if output is not None:
-            save(output, {"max_k": max_k, "pairs": found})
-
-    _run(partial(experiment.run, data=data), trials, store, jobs, tell)
+    found, failed = _run(partial(experiment.run, data=data), trials, store, jobs)
+    Console().print(certificate_table(found, max_k))
+    if failed is not None:
+        raise failed
+    if output is not None:
+        save(output, {"max_k": max_k, "pairs": found})
 
 
 @commands.command("train")
@@ -77,13 +77,12 @@ def train(
     experiment.METHODS[method]  # an unknown name is an error now
     trials = [experiment.Trained(number, method, seed, epochs, layers) for number in range(400)]
     store = Store(work, experiment.EXPERIMENT)
-
-    def tell(found: list[dict[str, Any]]) -> None:
-        Console().print(trained_table(found, method))
-        if output is not None:
-            save(output, {"method": method, "layers": layers, "epochs": epochs, "seed": seed, "pairs": found})
-
-    _run(partial(experiment.run, data=data), trials, store, jobs, tell)
+    found, failed = _run(partial(experiment.run, data=data), trials, store, jobs)
+    Console().print(trained_table(found, method))
+    if failed is not None:
+        raise failed
+    if output is not None:
+        save(output, {"method": method, "layers": layers, "epochs": epochs, "seed": seed, "pairs": found})
 
 
 @commands.command("explain")
@@ -109,18 +108,14 @@ def explain(
     console.print(f"{told} of {len(found['pairs'])} pairs", highlight=False)
 
 
-def _run(
-    work: Any, trials: Sequence[Any], store: Store, jobs: int, tell: Callable[[list[dict[str, Any]]], None]
-) -> None:
-    """Run what is missing, then tell of all results, those done already included; of what is there where some fail."""
-    from dropgnn.errors import DropGNNError
+def _run(work: Any, trials: Sequence[Any], store: Store, jobs: int) -> tuple[list[dict[str, Any]], TrialsFailed | None]:
+    """Run what is missing; the results of all trials, those done already included, and what is to be said if some failed."""
+    from dropgnn.errors import TrialsFailed
 
-    failed: DropGNNError | None = None
+    failed: TrialsFailed | None = None
     try:
         run_with_bar(work, trials, store, jobs=jobs, unit="pairs")
-    except DropGNNError as problem:
+    except TrialsFailed as problem:
         failed = problem
     results = [store.get(trial) for trial in trials]
-    tell([{"pair": number, **result} for number, result in enumerate(results) if result is not None])
-    if failed is not None:
-        raise failed
+    return [{"pair": number, **result} for number, result in enumerate(results) if result is not None], failed

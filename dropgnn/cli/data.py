@@ -65,7 +65,7 @@ def show(
     edge_features: Annotated[bool, typer.Option("--edge-features", help="Labels of edges become features.")] = False,
 ) -> None:
     """The statistics of one dataset, and how it was made; ``qm9`` is one of molecules."""
-    from dropgnn.data.datasets import load_dataset
+    from dropgnn.data.datasets import FROM_TU, load_dataset
     from dropgnn.data.recipes import PAPER
     from dropgnn.errors import InvalidArgument
 
@@ -79,7 +79,7 @@ def show(
     table, console = _table(), Console()
     _add(table, dataset)
     console.print(table)
-    remark = PAPER[dataset.name].remark if dataset.name in PAPER else ""
+    remark = PAPER[dataset.name].remark if dataset.name in PAPER and FROM_TU not in dataset.notes else ""
     for note in (*dataset.notes, remark):
         if note:
             console.print(f"  {note}", highlight=False)

@@ -52,7 +52,10 @@ def distinguish(
     if picture is not None:
         _draw(picture, verdict, first, second)
         console.print(
-            f"The telling dropout is drawn in {escape(str(picture))}.", style="dim", highlight=False, soft_wrap=True
+            f"{'The pair' if verdict.telling is None else 'The telling dropout'} is drawn in {escape(str(picture))}.",
+            style="dim",
+            highlight=False,
+            soft_wrap=True,
         )
 
 

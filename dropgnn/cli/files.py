@@ -13,6 +13,11 @@ def output_file(argument: str, path: Path, *endings: str) -> Path:
     kind = f" {' or '.join(endings)}" if endings else ""
     if (endings and path.suffix not in endings) or not path.parent.is_dir() or path.is_dir():
         raise InvalidArgument(argument, f"must be a file{kind} in an existing folder", got=path)
+    try:
+        TemporaryFile(dir=path.parent).close()
+    except OSError as problem:
+        rule = f"must be in a folder that can be written ({problem.strerror})"
+        raise InvalidArgument(argument, rule, got=path) from problem
     return path
 
 
@@ -22,11 +27,4 @@ def new_file(path: Path) -> Path:
 
     if path.exists():
         raise InvalidArgument("out", "must not exist yet", got=path, hint="choose another file, or remove it")
-    output_file("out", path)
-    try:
-        TemporaryFile(dir=path.parent).close()  # or it would show when all the work is done
-    except OSError as problem:
-        raise InvalidArgument(
-            "out", f"must be in a folder that can be written ({problem.strerror})", got=path
-        ) from problem
-    return path
+    return output_file("out", path)

@@ -141,8 +141,9 @@ def table2(
     POOLS[pool]
     if data is not None:
         os.environ["DROPGNN_DATA"] = str(data.resolve())  # where the processes that train will look, too
-    for one in chosen:
-        dataset_of(one)  # what is missing or damaged is an error now
+    contents = {dataset_of(one).notes[-1]: one for one in chosen}  # what is missing or damaged is an error now
+    if not datasets:
+        chosen = tuple(contents.values())  # where there are only the TU files, both PTCs are the same
     extent = Extent(
         chosen, protocol, grid, tuple(CONTESTANTS) if rivals else MAIN, folds or (2 if quick else 10),
         epochs or (20 if quick else 350), preset, pool,
@@ -225,7 +226,7 @@ def _run(
     training: Callable[..., Mapping[str, Any]] | None = None,
 ) -> None:
     """Run what is missing, write the study's file and print its tables. Options that are ``None`` were not given."""
-    from dropgnn.errors import DropGNNError, InvalidArgument
+    from dropgnn.errors import InvalidArgument, TrialsFailed
     from dropgnn.experiments import archive as archives
     from dropgnn.experiments.store import Store
     from dropgnn.experiments.studies import STUDIES
@@ -236,7 +237,7 @@ def _run(
     chosen = STUDIES[study]
     store = Store(work, chosen.experiment.EXPERIMENT, getattr(chosen.experiment, "belongs", None))
     told, name = _told(options)
-    stopped: typer.Exit | DropGNNError | None = None
+    stopped: typer.Exit | TrialsFailed | None = None
     if adopt:
         adopted = archives.adopt(results, study, trials, store)
         Console(stderr=True).print(f"{adopted} trials taken from {results}", highlight=False, markup=False)
@@ -251,10 +252,7 @@ def _run(
             unit="epochs",
             size=lambda trial: trial.epochs,
         )
-    except (
-        typer.Exit,
-        DropGNNError,
-    ) as problem:  # an interrupted study, and one of which trials failed, is a partial one
+    except (typer.Exit, TrialsFailed) as problem:  # interrupted or not, what is done is a study, too
         stopped = problem
     archive = archives.collect(
         "-".join([study, *name]), study, trials, store, " ".join(["dropgnn reproduce", study, *told])

@@ -1,4 +1,4 @@
-"""Graph classification datasets: the five of the paper, and any other in the same formats."""
+"""Graph classification datasets: those of the paper, and any other in the same formats."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ from dropgnn.data.locate import IN_TU, Place, find_dataset, paper_name
 from dropgnn.data.raw import RawGraphs
 from dropgnn.data.recipes import FEATURES, FILTERS, PAPER, needed, one_hot_of
 from dropgnn.data.tu_folder import read_tu_folder
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import DataMissing, InvalidArgument
 
 PUBLISHED, CONTENT = "folds: published", "content: "
-"""Notes of a dataset: that its folds are those of the GIN paper; a word that changes with anything in it."""
+"""Notes of a dataset: that its folds are those of the GIN paper; last of all, a word that changes with anything in it."""
+
+FROM_TU = "PTC_MR of the TU collection, not the file of the GIN paper"
+"""A note of either PTC."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +79,15 @@ def load_dataset(
     place = find_dataset(name, data, download=download)
     raw = _read(place)
     recipe = PAPER.get(paper_name(name)) or PAPER.get(paper_name(place.name))
+    asked = filter
     if filter is None:
         filter = recipe.filter if recipe else "none"
-    raw, nodes_left_out = _on_nodes(raw, filter)
+    try:
+        raw, nodes_left_out = _on_nodes(raw, filter, must_matter=asked is not None)
+    except InvalidArgument as problem:
+        if asked is not None:
+            raise
+        raise DataMissing(f"{name} cannot be made of {place.path} ({problem})") from problem
     if features is None:
         features = recipe.features if recipe else _features_at_hand(raw, name)
     x, edge_attr = FEATURES[features](raw).float(), None
@@ -98,7 +107,7 @@ def load_dataset(
         *raw.repairs,
     ]
     if recipe and place.name == IN_TU["PTC"]:
-        notes.append("PTC_MR of the TU collection, not the file of the GIN paper")
+        notes.append(FROM_TU)
     if raw.edge_label is not None:
         notes.append("labels of edges: " + ("features" if edge_features else "left out"))
     chosen = kept.nonzero().squeeze(1)
@@ -118,11 +127,13 @@ def _read(place: Place) -> RawGraphs:
     return parsed(sources, partial(read_tu_folder, place.path, place.name))
 
 
-def _on_nodes(raw: RawGraphs, filter: str) -> tuple[RawGraphs, list[str]]:
+def _on_nodes(raw: RawGraphs, filter: str, *, must_matter: bool) -> tuple[RawGraphs, list[str]]:
     """The graphs on the nodes that stay, and a note of how many do not."""
     if (stays := FILTERS[filter].nodes) is None:
         return raw, []
     kept = stays(raw)
+    if must_matter and bool(kept.all()):
+        raise InvalidArgument("filter", "has no effect on these graphs", got=repr(filter), hint="leave it out")
     left = raw.induced(kept)
     if bool((left.nodes == 0).any()):
         raise InvalidArgument("filter", "must leave a node of every graph", got=repr(filter))

@@ -83,12 +83,14 @@ def datasets_at_hand(given: Path | None = None) -> dict[str, Path]:
 
 
 def _below(folder: Path, name: str) -> Place | None:
-    """A dataset by its name, or by those it has elsewhere, below a data folder; text files before raw ones."""
+    """A dataset by its name, or by those it has elsewhere, below a data folder; text files before raw ones, and last what it
+    can be made of."""
     paper = paper_name(name)
-    elsewhere = (names.get(paper, paper) for names in (IN_GIN, MADE_OF, IN_TU))
-    names = dict.fromkeys((name, name.upper(), _plain(name), *elsewhere))
+    names = dict.fromkeys((name, name.upper(), _plain(name), IN_GIN.get(paper, paper), IN_TU.get(paper, paper)))
     folders = [folder / middle / called for middle in ("tu", "") for called in names]
-    return next(filter(None, chain(map(_text_in, folders), map(_raw_in, folders))), None)
+    material = [folder / middle / MADE_OF[paper] for middle in ("tu", "") if paper in MADE_OF]
+    looks = chain(map(_text_in, folders), map(_raw_in, folders), map(_text_in, material))
+    return next(filter(None, looks), None)
 
 
 def _in_folder(folder: Path) -> Place:

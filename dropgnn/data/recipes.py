@@ -77,10 +77,10 @@ PAPER = {
 def _hydrogens(raw: RawGraphs) -> Tensor:
     """The nodes with their label, ``[N]``, which in another dataset may mean something else."""
     labelled = needed(raw.tag, "labels", "filter") == HYDROGEN
-    if bool((raw.degree[labelled] > 1).any()):
-        raise InvalidArgument(
-            "filter", f"must be for graphs whose label {HYDROGEN} is hydrogen, with one bond", got="others"
-        )
+    bonds = int(raw.degree[labelled].max()) if bool(labelled.any()) else 1
+    if bonds > 1:
+        rule = f"must be for graphs in which label {HYDROGEN} is hydrogen, with one bond"
+        raise InvalidArgument("filter", rule, got=f"a node of that label with {bonds}")
     return labelled
 
 

@@ -13,8 +13,11 @@ from dropgnn.engine.heads import predict
 from dropgnn.runs.runs import Runs
 
 ROUNDING = 0.8
-"""Entries count as equal that are no further apart than the unit of rounding to this power, times the largest in their column:
-3e-13 of it in double precision, 3e-6 in single."""
+"""Entries of an owner count as equal that are no further apart than the unit of rounding to this power, times the largest of
+them: 3e-13 of it in double precision, 3e-6 in single; and a little more, see ``UNITS``."""
+
+UNITS = 8
+"""Units of rounding of the largest entry in a column, which a norm over all rows may leave in any of them."""
 
 Transform = Callable[[Tensor], Tensor]
 """A function of rows, one at a time."""
@@ -101,7 +104,7 @@ def maxima(x: Tensor, owner: Tensor, num_owners: int, times: Tensor | None = Non
         return highest
     size, eps = x.detach().abs(), torch.finfo(x.dtype).eps
     own = torch.zeros_like(lowest).scatter_reduce(0, owner.unsqueeze(1).expand_as(x), size, "amax")
-    near = eps**ROUNDING * own + eps * size.amax(dim=0)  # what sums, and norms over all rows, may have rounded away
+    near = eps**ROUNDING * own + UNITS * eps * size.amax(dim=0)
     tied = (x >= (highest - near)[owner]).to(x.dtype)
     tied = tied if times is None else tied * times.to(x.dtype).unsqueeze(1)
     ties = torch.zeros_like(lowest).index_add(0, owner, tied)

@@ -36,8 +36,8 @@ class DropGNN(torch.nn.Module):
         \mathrm{encoder}(\mathrm{mode}(G, S_i))\big), \qquad S_i \sim \mathrm{sampler}
 
     Args:
-        encoder: The GNN: one of ours, a PyG ``BasicGNN``, or any module called as ``encoder(x, edge_index, ...)``. In the first
-            two every plain ``BatchNorm1d`` becomes a ``WeightedBatchNorm``, in place.
+        encoder: The GNN: one of ours, a PyG ``BasicGNN``, or any module called as ``encoder(x, edge_index, ...)``. If it comes
+            apart into layers, its plain ``BatchNorm1d``s between convolutions become ``WeightedBatchNorm``s, in place.
         sampler: Draws the dropped sets.
         mode: What dropping does: ``"zero"`` (the paper's experiments), ``"zero-layers"``, ``"remove"`` (the paper's
             definition), ``"edges"``, ``"receive-only"``, or a :class:`~dropgnn.runs.modes.Mode`.

@@ -38,12 +38,12 @@ def _caption(verdict: Verdict, number: int) -> str:
     telling = verdict.telling
     if verdict.k is None:
         return f"no dropout of up to {verdict.tried} nodes tells them apart"
+    nodes = "1 node" if verdict.k == 1 else f"{verdict.k} nodes"
     if telling is None:
-        return "told apart without any dropout" if verdict.wl else f"told apart by dropouts of {verdict.k}"
+        return "told apart without any dropout" if verdict.wl else f"told apart by dropouts of {nodes}"
     times = telling.times[number]
     if times == 0:
         return "no dropout shows this view here"
-    nodes = "1 node" if verdict.k == 1 else f"{verdict.k} nodes"
     if telling.nodes is not None:  # what one node sees is counted over smaller dropouts, too
         nodes = f"up to {nodes}"
     return f"the telling view, shown by {times} dropout{'s' if times > 1 else ''} of {nodes}"

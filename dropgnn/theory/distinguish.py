@@ -36,7 +36,8 @@ class Verdict:
         depth: Rounds of refinement, ``None`` for as many as make a difference.
         mode: What dropping did.
         p: The dropout probability that probabilities and runs are for.
-        telling: The most telling view, where the pair is separated by dropouts.
+        telling: The most telling view, where the pair is separated by dropouts; ``None`` also where it was not to be looked
+            for, or among too many sets.
         proved: Whether it was checked colour by colour that smaller k do not separate, not by words alone; where that
             would take too much memory it is not.
     """

@@ -50,7 +50,7 @@ def orbits(structure: Structure, kept: Sequence[int] = ()) -> list[list[int]]:
         raise MissingExtra("pynauty", "orbits") from problem
     if not structure.is_simple:
         raise Unsupported("orbits are those of simple graphs, and an edge is there twice; use symmetric=False")
-    nodes, directed = structure.num_nodes, not structure.is_undirected
+    nodes, directed = structure.num_nodes, not structure.is_undirected or structure.has_loops  # nauty's word for both
     ends = zip(structure.ptr[:-1].tolist(), structure.ptr[1:].tolist(), strict=True)
     heard = {node: structure.neighbor[first:last].tolist() for node, (first, last) in enumerate(ends)}
     classes: dict[tuple[int, int], set[int]] = {}

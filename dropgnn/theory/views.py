@@ -80,6 +80,11 @@ class Structure:
         receiver, sender = self._ends
         return np.unique(receiver * self.num_nodes + sender).size == sender.size
 
+    @cached_property
+    def has_loops(self) -> bool:
+        receiver, sender = self._ends
+        return bool((receiver == sender).any())
+
     @property
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         """Receivers and senders of all edges."""

@@ -13,7 +13,7 @@ from typing import Generic, Protocol, TypeVar
 
 import torch
 
-from dropgnn.errors import DropGNNError
+from dropgnn.errors import TrialsFailed
 from dropgnn.interrupts import interrupts_held
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ def raise_failures(failed: Mapping[int, BaseException], trials: Sequence[object]
     """Say which trials failed, by their numbers, and why the first of them did."""
     if failed:
         number, problem = next(iter(failed.items()))
-        raise DropGNNError(
+        raise TrialsFailed(
             f"{len(failed)} of {len(trials)} trials failed; the others are done. The first was {trials[number]}: "
             f"{type(problem).__name__}: {problem}"
         ) from problem

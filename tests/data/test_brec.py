@@ -12,9 +12,10 @@ import torch
 from torch_geometric.data import Batch
 
 from dropgnn import GIN, DropGNN, Exhaustive
+from dropgnn.cli.brec import certificate
 from dropgnn.data.brec import FILES, RELABELLED, kind_of, load_brec
 from dropgnn.data.pairs import named_pair, structure_of
-from dropgnn.errors import DataProblem, Unsupported
+from dropgnn.errors import DataProblem, TrialsFailed, Unsupported
 from dropgnn.experiments import brec_certificate, brec_trained
 from dropgnn.experiments.brec_gap import dropped_by, reason
 from dropgnn.experiments.brec_trained import hotelling, threshold
@@ -137,3 +138,19 @@ def test_what_gin_with_epsilon_0_does_not_see(brec: Path) -> None:
         outputs[eps] = model(*inputs(both)).detach().view(2, 10, -1).sum(dim=1)
     assert float((outputs[0.0][0] - outputs[0.0][1]).abs().max()) < 1e-8
     assert float((outputs[0.5][0] - outputs[0.5][1]).abs().max()) > 1e-2
+
+
+def test_a_run_of_which_pairs_fail_leaves_files_alone(
+    brec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was found is shown, and what is there already is not replaced by less."""
+
+    def failing(work: object, trials: object, store: object, **named: object) -> None:
+        raise TrialsFailed("1 of 400 trials failed")
+
+    monkeypatch.setattr("dropgnn.cli.brec.run_with_bar", failing)
+    (output := tmp_path / "all.json").write_text("what was there")
+    with pytest.raises(TrialsFailed):
+        certificate(max_k=1, data=brec, work=tmp_path / "runs", jobs=1, output=output)
+    assert output.read_text() == "what was there"
+    assert "Pairs separated by dropouts" in capsys.readouterr().out

@@ -181,7 +181,7 @@ def test_without_features_one_has_to_choose(tmp_path: Path) -> None:
     assert load_dataset(folder, features="constant").graphs.x.tolist() == [[1.0]] * 5
     degree = load_dataset(folder, features="degree").graphs.x
     assert degree.tolist() == [[1, 0], [0, 1], [1, 0], [1, 0], [1, 0]]
-    with pytest.raises(InvalidArgument, match="must not ask for attributes, which the files have not"):
+    with pytest.raises(InvalidArgument, match="must not ask for attributes, which the files do not have"):
         load_dataset(folder, features="attributes")
 
 

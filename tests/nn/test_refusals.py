@@ -240,6 +240,10 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DropGNNError], str]] = {
         lambda: model()(X, EDGES, batch=torch.zeros(3).long(), num_graphs=2.0), InvalidArgument,
         r"'num_graphs' must be a whole number of at least 0 \(got 2.0\)",
     ),
+    "batch elsewhere": (
+        lambda: Graph.of(X, EDGES, batch=torch.zeros(3, dtype=torch.long, device="meta")), InvalidArgument,
+        r"'batch' must be on cpu, where x is \(got meta\); batch.to\(x.device\)",
+    ),
     "half a layer": (lambda: GIN(1, 4, 2.5), InvalidArgument, r"'num_layers' must be a whole number"),  # type: ignore[arg-type]
     "no layer": (lambda: OneGNN(1, (), edge_dim=1), InvalidArgument, r"'channels' must have a width"),
     "item 1.7": (lambda: Runs.of([[(1.7,)]], [3]), InvalidArgument, r"'dropped' must list graphs"),  # type: ignore[list-item]

@@ -89,3 +89,9 @@ def test_repeated_edges_have_no_orbits() -> None:
         orbits(twice)
     assert not symmetry_pays([twice.padded(300)], 3)
     assert symmetry_pays([structure_of(nx.cycle_graph(300))], 3)
+
+
+def test_loops_are_kept_where_they_are() -> None:
+    loops = Structure.undirected([(0, 0), (1, 1), (2, 2), (3, 4)], 5)
+    assert sorted(orbits(loops)) == [[0, 1, 2], [3, 4]]
+    assert sorted(orbits(Structure.undirected([(0, 0)], 3))) == [[0], [1, 2]]

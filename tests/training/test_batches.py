@@ -90,7 +90,7 @@ def test_batches_of_a_collection_are_cut_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "chosen", [torch.tensor([True, False, True]), [True, False], torch.tensor([0.0, 1.0]), [3], [-1]]
+    "chosen", [torch.tensor([True, False, True]), [True, False], torch.tensor([0.0, 1.0]), [[0, 1]], [3], [-1]]
 )
 def test_graphs_are_chosen_by_their_numbers(chosen: list[int] | torch.Tensor) -> None:
     """A mask taken for numbers would be graphs 0 and 1, again and again."""
@@ -100,3 +100,4 @@ def test_graphs_are_chosen_by_their_numbers(chosen: list[int] | torch.Tensor) ->
     with pytest.raises(InvalidArgument, match="'chosen' must"):
         graphs.subset(chosen)
     assert graphs.batch([]).num_graphs == 0
+    assert graphs.batch(torch.tensor([2, 0], dtype=torch.uint16)).num_graphs == 2
