@@ -17,7 +17,7 @@ h2 { font-size: 1.3rem; margin: 2.6rem 0 .6rem; }
 p { max-width: 46rem; }
 p.lead { font-size: 1.1rem; color: var(--soft); }
 figure { margin: 1.2rem 0; }
-figure svg { width: 100%; height: auto; display: block; }
+figure svg { max-width: 100%; height: auto; display: block; }
 figcaption { color: var(--soft); font-size: .95rem; max-width: 46rem; margin-top: .5rem; }
 table { border-collapse: collapse; margin: 1.2rem 0; font-variant-numeric: tabular-nums; }
 th, td { padding: .4rem .9rem; border-bottom: 1px solid var(--line); text-align: right; }
@@ -34,6 +34,7 @@ p span { padding: .1em .4em; border-radius: 4px; }
 .scrolling table { font-size: .92rem; }
 .scrolling th, .scrolling td { padding: .4rem .55rem; }
 .scrolling td { white-space: nowrap; }
+.scrolling td:first-child { white-space: normal; }
 code { background: #eef1f4; padding: .1em .35em; border-radius: 4px; font-size: .92em; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .9rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 """
