@@ -105,6 +105,9 @@ def table2(
     grid: Annotated[
         bool, typer.Option("--grid", help="All hyper-parameters of the paper instead of one choice.")
     ] = False,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Graphs per step; else 32, and with --grid 32 and 128.")
+    ] = None,
     rivals: Annotated[bool, typer.Option("--rivals", help="GCN, GraphSAGE and a random feature, too.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="Two folds and few epochs, for a first look.")] = False,
     folds: Annotated[
@@ -127,7 +130,7 @@ def table2(
     from dropgnn.data.locate import paper_name
     from dropgnn.errors import InvalidArgument
     from dropgnn.experiments.graph_classification import PROTOCOLS, dataset_of
-    from dropgnn.experiments.studies.table2 import CONTESTANTS, DATASETS, MAIN, Extent, trials
+    from dropgnn.experiments.studies.table2 import BATCH_SIZES, CONTESTANTS, DATASETS, MAIN, Extent, trials
     from dropgnn.nn.heads import POOLS
     from dropgnn.training.presets import PRESETS
 
@@ -145,13 +148,13 @@ def table2(
     if not datasets:
         chosen = tuple(contents.values())  # where there are only the TU files, both PTCs are the same
     extent = Extent(
-        chosen, protocol, grid, tuple(CONTESTANTS) if rivals else MAIN, folds or (2 if quick else 10),
-        epochs or (20 if quick else 350), preset, pool,
+        chosen, protocol, grid, BATCH_SIZES if batch_size is None else (batch_size,),
+        tuple(CONTESTANTS) if rivals else MAIN, folds or (2 if quick else 10), epochs or (20 if quick else 350), preset, pool,
     )  # fmt: skip
     options = {
         "datasets": ",".join(chosen) if datasets else None, "protocol": protocol if protocol != "gin" else None, "grid": grid,
-        "rivals": rivals, "quick": quick, "folds": folds, "epochs": epochs, "pool": pool if pool != "sum" else None,
-        "preset": preset if preset != "paper" else None,
+        "batch-size": batch_size, "rivals": rivals, "quick": quick, "folds": folds, "epochs": epochs,
+        "pool": pool if pool != "sum" else None, "preset": preset if preset != "paper" else None,
     }  # fmt: skip
     _run("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
@@ -275,7 +278,7 @@ def _told(options: dict[str, Any]) -> tuple[list[str], list[str]]:
             continue
         values = value if isinstance(value, list) else [value]
         typed += [f"--{option}" if value is True else f"--{option} {one}" for one in values]
-        counted = option in ("seeds", "epochs", "folds", "limit", "pool")
+        counted = option in ("seeds", "epochs", "folds", "limit", "pool", "batch-size")
         named += [
             option if value is True else f"{one}-{option}" if counted else str(one).replace(",", "-") for one in values
         ]

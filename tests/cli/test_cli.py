@@ -222,13 +222,15 @@ def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
 
 def test_a_small_table_2_and_the_same_again_elsewhere(data_root: Path, tmp_path: Path) -> None:
     """Two folds and epochs, as a user runs them; then on a machine that has the study's file alone."""
-    size = ("--datasets", "MUTAG", "--folds", "2", "--epochs", "2", "--jobs", "1", "--data", str(data_root))
-    places = ("--results", str(tmp_path / "results"))
+    size = ("--datasets", "MUTAG", "--batch-size", "16", "--folds", "2", "--epochs", "2", "--jobs", "1")
+    places = ("--data", str(data_root), "--results", str(tmp_path / "results"))
     first = dropgnn("reproduce", "table2", *size, "--work", str(tmp_path / "one"), *places)
     assert first.returncode == 0
     assert "selected on test folds" in " ".join(first.stdout.split())
     (file,) = (tmp_path / "results").iterdir()
+    assert file.name == "table2-MUTAG-16-batch-size-2-folds-2-epochs.json"
     written = file.read_text()
+    assert written.count('"batch_size": 16') == 8
     again = dropgnn("reproduce", "table2", *size, "--adopt", "--work", str(tmp_path / "two"), *places)
     assert "8 trials taken from" in again.stderr
     assert again.stdout == first.stdout

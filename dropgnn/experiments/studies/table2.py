@@ -54,6 +54,9 @@ CONTESTANTS = {
 MAIN = tuple(CONTESTANTS)[:5]
 """What a study has without its further rivals."""
 
+BATCH_SIZES = (32, 128)
+"""The paper's."""
+
 DRAWN = ("GIN", "DropGIN, random", "DropGIN, exact")
 """Whose training is drawn."""
 
@@ -69,6 +72,7 @@ class Extent:
         datasets: Names in ``DATASETS``.
         protocol: ``"gin"`` or ``"nested"``.
         grid: Whether to try the paper's hyper-parameters instead of one choice.
+        batch_sizes: Graphs per step; without a grid only the first counts.
         contestants: Names in ``CONTESTANTS``.
         folds, epochs: Fewer than 10 folds, or other than 350 epochs, for a look.
         preset: How p, r and the auxiliary loss are chosen.
@@ -78,6 +82,7 @@ class Extent:
     datasets: tuple[str, ...] = DATASETS
     protocol: str = "gin"
     grid: bool = False
+    batch_sizes: tuple[int, ...] = BATCH_SIZES
     contestants: tuple[str, ...] = MAIN
     folds: int = FOLDS
     epochs: int = 350
@@ -92,9 +97,9 @@ def trials(extent: Extent) -> list[Trial]:
         contestant = CONTESTANTS[name]
         first = Trial(
             dataset, contestant.method, contestant.drops, 0, extent.protocol, hidden=_widths(dataset)[-1],
-            epochs=extent.epochs, preset=extent.preset, pool=extent.pool,
+            batch_size=extent.batch_sizes[0], epochs=extent.epochs, preset=extent.preset, pool=extent.pool,
         )  # fmt: skip
-        choices = _grid(first) if extent.grid and contestant.method != KERNEL else [first]
+        choices = _grid(first, extent.batch_sizes) if extent.grid and contestant.method != KERNEL else [first]
         found += [replace(choice, fold=fold) for choice in choices for fold in range(extent.folds)]
     return list(dict.fromkeys(found))
 
@@ -103,9 +108,9 @@ def _widths(dataset: str) -> tuple[int, ...]:
     return (64,) if dataset.startswith("IMDB") else (16, 32)
 
 
-def _grid(trial: Trial) -> Iterator[Trial]:
+def _grid(trial: Trial, batch_sizes: tuple[int, ...]) -> Iterator[Trial]:
     """The paper's: hidden units, final dropout and batch size."""
-    for hidden, dropout, batch_size in product(_widths(trial.dataset), (0.0, 0.5), (32, 128)):
+    for hidden, dropout, batch_size in product(_widths(trial.dataset), (0.0, 0.5), batch_sizes):
         yield replace(trial, hidden=hidden, dropout=dropout, batch_size=batch_size)
 
 
