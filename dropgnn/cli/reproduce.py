@@ -109,6 +109,9 @@ def table2(
         int | None, typer.Option(min=1, help="Graphs per step; else 32, and with --grid 32 and 128.")
     ] = None,
     rivals: Annotated[bool, typer.Option("--rivals", help="GCN, GraphSAGE and a random feature, too.")] = False,
+    drops: Annotated[
+        str | None, typer.Option(help="Only models with these dropouts: none, random, exact, separated by commas.")
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two folds and few epochs, for a first look.")] = False,
     folds: Annotated[
         int | None, typer.Option(min=1, max=10, help="Use only the first so many of the 10 folds.")
@@ -132,12 +135,14 @@ def table2(
     from dropgnn.experiments.graph_classification import PROTOCOLS, dataset_of
     from dropgnn.experiments.studies.table2 import BATCH_SIZES, CONTESTANTS, DATASETS, MAIN, Extent, trials
     from dropgnn.nn.heads import POOLS
-    from dropgnn.training.presets import PRESETS
+    from dropgnn.training.presets import DROPS, PRESETS
 
     PRESETS[preset]  # an unknown name is an error now
     PROTOCOLS[protocol]
-    named = map(str.strip, datasets.split(",")) if datasets else DATASETS
-    chosen = tuple(dict.fromkeys(map(paper_name, named)))
+    dropping = _listed(drops) if drops else tuple(DROPS)
+    for one in dropping:
+        DROPS[one]
+    chosen = tuple(dict.fromkeys(map(paper_name, _listed(datasets) if datasets else DATASETS)))
     for one in chosen:
         if one not in DATASETS:
             raise InvalidArgument("datasets", f"must be among {', '.join(DATASETS)}", got=repr(one))
@@ -147,14 +152,15 @@ def table2(
     contents = {dataset_of(one).notes[-1]: one for one in chosen}  # what is missing or damaged is an error now
     if not datasets:
         chosen = tuple(contents.values())  # where there are only the TU files, both PTCs are the same
+    contestants = tuple(name for name in (CONTESTANTS if rivals else MAIN) if CONTESTANTS[name].drops in dropping)
     extent = Extent(
-        chosen, protocol, grid, BATCH_SIZES if batch_size is None else (batch_size,),
-        tuple(CONTESTANTS) if rivals else MAIN, folds or (2 if quick else 10), epochs or (20 if quick else 350), preset, pool,
+        chosen, protocol, grid, BATCH_SIZES if batch_size is None else (batch_size,), contestants,
+        folds or (2 if quick else 10), epochs or (20 if quick else 350), preset, pool,
     )  # fmt: skip
     options = {
         "datasets": ",".join(chosen) if datasets else None, "protocol": protocol if protocol != "gin" else None, "grid": grid,
-        "batch-size": batch_size, "rivals": rivals, "quick": quick, "folds": folds, "epochs": epochs,
-        "pool": pool if pool != "sum" else None, "preset": preset if preset != "paper" else None,
+        "batch-size": batch_size, "rivals": rivals, "drops": ",".join(dropping) if drops else None, "quick": quick,
+        "folds": folds, "epochs": epochs, "pool": pool if pool != "sum" else None, "preset": preset if preset != "paper" else None,
     }  # fmt: skip
     _run("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
@@ -185,8 +191,8 @@ def table3(
     from dropgnn.training.presets import PRESETS
 
     PRESETS[preset]  # an unknown name is an error now
-    chosen = tuple(dict.fromkeys(models.split(","))) if models else ("1-gnn",) if quick else tuple(FAMILIES)
-    properties = tuple(dict.fromkeys(targets.split(","))) if targets else ("mu", "gap") if quick else tuple(TARGETS)
+    chosen = _listed(models) if models else ("1-gnn",) if quick else tuple(FAMILIES)
+    properties = _listed(targets) if targets else ("mu", "gap") if quick else tuple(TARGETS)
     for one in chosen:
         MODELS[one]
     for one in properties:
@@ -268,6 +274,11 @@ def _run(
         show(Console(), chosen.summarize(archive.found))
     if stopped is not None:
         raise stopped
+
+
+def _listed(names: str) -> tuple[str, ...]:
+    """Names separated by commas, each once."""
+    return tuple(dict.fromkeys(map(str.strip, names.split(","))))
 
 
 def _told(options: dict[str, Any]) -> tuple[list[str], list[str]]:

@@ -171,6 +171,7 @@ def test_brec_without_data(tmp_path: Path) -> None:
             ("table2", "--datasets", "MUTAG,COLLAB"),
             "'datasets' must be among MUTAG, PTC, PTC_MR, PROTEINS, IMDB-B, IMDB-M (got 'COLLAB')",
         ),
+        (("table2", "--drops", "none, all"), "'drops' must be one of none, random, exact (got 'all')"),
         (("table2", "--protocol", "best"), "'protocol' must be one of gin, nested (got 'best')"),
         (("table1", "--task", "limits3"), "'task' must be one of limits1, limits2,"),
         (("table1", "--preset", "best"), "'preset' must be one of paper, published, no-auxiliary (got 'best')"),
@@ -222,17 +223,17 @@ def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
 
 def test_a_small_table_2_and_the_same_again_elsewhere(data_root: Path, tmp_path: Path) -> None:
     """Two folds and epochs, as a user runs them; then on a machine that has the study's file alone."""
-    size = ("--datasets", "MUTAG", "--batch-size", "16", "--folds", "2", "--epochs", "2", "--jobs", "1")
-    places = ("--data", str(data_root), "--results", str(tmp_path / "results"))
+    size = ("--datasets", "MUTAG", "--batch-size", "16", "--drops", "none, exact", "--folds", "2", "--epochs", "2")
+    places = ("--jobs", "1", "--data", str(data_root), "--results", str(tmp_path / "results"))
     first = dropgnn("reproduce", "table2", *size, "--work", str(tmp_path / "one"), *places)
     assert first.returncode == 0
     assert "selected on test folds" in " ".join(first.stdout.split())
     (file,) = (tmp_path / "results").iterdir()
-    assert file.name == "table2-MUTAG-16-batch-size-2-folds-2-epochs.json"
+    assert file.name == "table2-MUTAG-16-batch-size-none-exact-2-folds-2-epochs.json"
     written = file.read_text()
-    assert written.count('"batch_size": 16') == 8
+    assert written.count('"batch_size": 16') == 6
     again = dropgnn("reproduce", "table2", *size, "--adopt", "--work", str(tmp_path / "two"), *places)
-    assert "8 trials taken from" in again.stderr
+    assert "6 trials taken from" in again.stderr
     assert again.stdout == first.stdout
     assert file.read_text() == written
 
