@@ -160,7 +160,8 @@ def table2(
     options = {
         "datasets": ",".join(chosen) if datasets else None, "protocol": protocol if protocol != "gin" else None, "grid": grid,
         "batch-size": batch_size, "rivals": rivals, "drops": ",".join(dropping) if drops else None, "quick": quick,
-        "folds": folds, "epochs": epochs, "pool": pool if pool != "sum" else None, "preset": preset if preset != "paper" else None,
+        "folds": folds, "epochs": epochs, "pool": pool if pool != "sum" else None,
+        "preset": preset if preset != "paper" else None,
     }  # fmt: skip
     _run("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
