@@ -16,6 +16,9 @@ from dropgnn.errors import DataProblem
 
 TOO_LARGE = 2**63
 
+SHOWN = 40
+"""Characters of a wrong line in a message."""
+
 
 def read_gin_text(path: Path) -> list[Data]:
     """Graphs with ``tag`` ``[N]``, ``edge_index`` and the label ``y`` as the file has them."""
@@ -41,8 +44,8 @@ def _read_graph(lines: _Lines) -> Data:
     if len(head) != 2:
         raise ValueError(f"a graph begins with its number of nodes and its label, found {len(head)} number(s)")
     size, label = head
-    if size < 0:
-        raise ValueError(f"a graph cannot have {size} nodes")
+    if size < 1:
+        raise ValueError(f"a graph has at least one node, found {size}; take it out of the file")
     rows = [_read_node(lines, size) for _ in range(size)]
     known = [set(neighbors) for _, neighbors in rows]
     for node, (_, neighbors) in enumerate(rows):
@@ -82,7 +85,10 @@ class _Lines(Iterator[list[int]]):
     def __next__(self) -> list[int]:
         line = next(self._rest)
         self.number += 1
-        numbers = [int(word) for word in line.split()]
+        try:
+            numbers = [int(word) for word in line.split()]
+        except ValueError:
+            raise ValueError(f"must be whole numbers, found {line[:SHOWN]!r}") from None
         if any(abs(number) >= TOO_LARGE for number in numbers):
             raise ValueError("a number is too large")
         return numbers

@@ -36,9 +36,6 @@ class RawGraphs:
         """Graphs with ``tag`` and ``y``, as the text format of the GIN paper has them. One tag for all says nothing."""
         if not graphs:
             raise DataProblem(f"{source} holds no graph")
-        for number, graph in enumerate(graphs):
-            if graph.num_nodes == 0:
-                raise DataProblem(f"{source}: graph {number}, counted from 0, has no nodes; take it out of the file")
         tag = torch.cat([graph.tag for graph in graphs])
         return cls(
             torch.tensor([graph.num_nodes for graph in graphs]),

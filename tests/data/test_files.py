@@ -71,7 +71,7 @@ def test_gin_text(tmp_path: Path) -> None:
         ("a.txt", "1\n2 0\n0 1 1\n", r"a.txt ends early: line 4 is missing"),
         ("a.txt", "1\n2 0\n0 1 5\n0 0\n", r"a.txt, line 3: a neighbour is not one of the graph's nodes, 0 to 1"),
         ("a.txt", "1\n2 0\n0 2 1\n", r"a.txt, line 3: a node of degree 2 lists 1 neighbours"),
-        ("a.txt", "1\n2 zero\n", r"a.txt, line 2: invalid literal"),
+        ("a.txt", "1\n2 zero\n", r"a.txt, line 2: must be whole numbers, found '2 zero'"),
         (
             "a.txt",
             "0 1\n1 2\n",

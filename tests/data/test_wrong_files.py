@@ -56,10 +56,10 @@ WRONG_TEXT = {
     "twice": ("1\n2 0\n0 2 1 1\n0 2 0 0\n", r"line 3: a neighbour is listed twice"),
     "loop": ("1\n2 0\n0 2 0 1\n0 1 0\n", r"line 3: node 0 lists itself"),
     "too large": (f"1\n1 {10**30}\n0 0\n", r"line 2: a number is too large"),
-    "empty graph": ("2\n1 0\n0 0\n0 1\n", r"graph 1, counted from 0, has no nodes"),
+    "empty graph": ("2\n1 0\n0 0\n0 1\n", r"line 4: a graph has at least one node, found 0"),
     "no degree": ("1\n1 0\n0\n", r"line 3: a node has a tag and a degree"),
-    "garbage behind": ("1\n1 0\n0 0\ngarbage\n", r"line 4: invalid literal"),
-    "zeros behind": ("1\n1 0\n0 0\n\x00\x00\n", r"line 4: invalid literal"),
+    "garbage behind": ("1\n1 0\n0 0\ngarbage\n", r"line 4: must be whole numbers, found 'garbage'"),
+    "zeros behind": ("1\n1 0\n0 0\n\x00\x00\n", r"line 4: must be whole numbers, found"),
 }
 
 
