@@ -79,8 +79,9 @@ def show(
     table, console = _table(), Console()
     _add(table, dataset)
     console.print(table)
-    remark = PAPER[dataset.name].remark if dataset.name in PAPER and FROM_TU not in dataset.notes else ""
-    for note in (*dataset.notes, remark):
+    recipe = PAPER.get(dataset.name)
+    followed = recipe is not None and filter in (None, recipe.filter) and FROM_TU not in dataset.notes
+    for note in (*dataset.notes, recipe.remark if recipe and followed else ""):
         if note:
             console.print(f"  {note}", highlight=False)
     sizes = ", ".join(f"{number} of class {label}" for label, number in enumerate(dataset.graphs.y.bincount().tolist()))

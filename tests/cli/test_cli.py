@@ -216,7 +216,11 @@ def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
     assert re.search(r"Own-Data +2 +2 +- +2 to 3 +2.50 +1 to 2 +1.50", others)
     assert others.index("IMDB-M") < others.index("Own-Data")
     assert "the paper prints the statistics of PTC_MR" in in_this_process("data", "show", "PTC").stdout
-    assert "nodes: 3877 of 8792 left out" in in_this_process("data", "show", "PTC_MR").stdout
+    without, whole = (
+        in_this_process("data", "show", "PTC_MR", *all_of_it).stdout for all_of_it in ((), ("--filter", "none"))
+    )
+    assert "nodes: 3877 of 8792 left out" in without
+    assert ("PTC without hydrogens" in without, "PTC without hydrogens" in whole) == (True, False)
     shown = in_this_process("data", "show", "MUTAG", "--data", str(data_root))
     assert "folds: published" in shown.stdout
 
