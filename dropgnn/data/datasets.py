@@ -77,15 +77,11 @@ def load_dataset(
         DataProblem: With file and line, where the files are not what they should be.
     """
     place = find_dataset(name, data, download=download)
-    raw = _read(place)
     recipe = PAPER.get(paper_name(name)) or PAPER.get(paper_name(place.name))
-    asked = filter
-    if filter is None:
-        filter = recipe.filter if recipe else "none"
     try:
-        raw, nodes_left_out = _on_nodes(raw, filter, must_matter=asked is not None)
+        raw, kept, left_out = _filtered(_read(place), filter, recipe.filter if recipe else "none")
     except InvalidArgument as problem:
-        if asked is not None:
+        if filter is not None:
             raise
         raise DataMissing(f"{name} cannot be made of {place.path} ({problem})") from problem
     if features is None:
@@ -95,14 +91,10 @@ def load_dataset(
         edge_attr = one_hot_of(needed(raw.edge_label, "labels of edges", "edge_features")).float()
     classes, y = torch.unique(raw.y, return_inverse=True)
     folds = published_folds(place.path.parent, len(raw)) if place.is_text else None
-    kept = FILTERS[filter].graphs(raw)
-    if not bool(kept.any()):
-        raise InvalidArgument("filter", f"must leave a graph of the {len(raw)} of {place.name}", got=repr(filter))
     everything = Collection(x, raw.edge_index, edge_attr, y, raw.nodes, raw.edges)
     notes = [
         f"features: {features} ({x.size(1)})",
-        f"filter: {filter} ({int((~kept).sum())} of {len(raw)} graphs left out)",
-        *nodes_left_out,
+        *left_out,
         PUBLISHED if folds is not None else f"folds: stratified, seed {seed}",
         *raw.repairs,
     ]
@@ -110,46 +102,45 @@ def load_dataset(
         notes.append(FROM_TU)
     if raw.edge_label is not None:
         notes.append("labels of edges: " + ("features" if edge_features else "left out"))
-    chosen = kept.nonzero().squeeze(1)
     split = _renumbered(stratified_folds(y, seed=seed) if folds is None else folds, kept)
-    graphs = everything.subset(chosen)
+    graphs = everything.subset(kept.nonzero().squeeze(1))
     notes.append(f"{CONTENT}{_digest(graphs, split)}")
     called = next((one for one in map(paper_name, (name, place.name)) if one in PAPER), place.name)
-    return Dataset(called, graphs, classes.numel(), split, raw.largest_degrees[chosen], tuple(notes))
+    return Dataset(called, graphs, classes.numel(), split, raw.largest_degrees[kept], tuple(notes))
 
 
 def _read(place: Place) -> RawGraphs:
     if place.is_text:
-        return parsed([place.path], lambda: RawGraphs.of(read_gin_text(place.path), place.path))
+        return parsed([place.path], lambda: RawGraphs.of(read_gin_text(place.path)))
     sources = sorted(
         path for path in place.path.iterdir() if path.match("*.txt") and path.name.startswith(f"{place.name}_")
     )
     return parsed(sources, partial(read_tu_folder, place.path, place.name))
 
 
-def _on_nodes(raw: RawGraphs, filter: str, *, must_matter: bool) -> tuple[RawGraphs, list[str]]:
-    """The graphs on the nodes that stay, and a note of how many do not."""
-    if (stays := FILTERS[filter].nodes) is None:
-        return raw, []
-    kept = stays(raw)
-    if must_matter and bool(kept.all()):
-        raise InvalidArgument("filter", "has no effect on these graphs", got=repr(filter), hint="leave it out")
-    left = raw.induced(kept)
-    if bool((left.nodes == 0).any()):
-        raise InvalidArgument("filter", "must leave a node of every graph", got=repr(filter))
-    return left, [f"nodes: {int((~kept).sum())} of {kept.numel()} left out"]
+def _filtered(raw: RawGraphs, asked: str | None, default: str) -> tuple[RawGraphs, Tensor, list[str]]:
+    """All graphs on the nodes that stay, which graphs stay, ``[G]``, and notes of what does not."""
+    name = default if asked is None else asked
+    left = FILTERS[name].on_nodes(raw)
+    kept = FILTERS[name].graphs(left)
+    nodes, before = int(raw.nodes.sum() - left.nodes.sum()), int(raw.nodes.sum())
+    if not bool(kept.any()):
+        raise InvalidArgument("filter", f"must leave one of the {len(raw)} graphs", got=repr(name))
+    if asked not in (None, "none") and bool(kept.all()) and not nodes:
+        raise InvalidArgument("filter", "has no effect on these graphs", got=repr(asked), hint="leave it out")
+    notes = [f"filter: {name} ({int((~kept).sum())} of {len(raw)} graphs left out)"]
+    return left, kept, notes + ([f"nodes: {nodes} of {before} left out"] if FILTERS[name].nodes else [])
 
 
 def _features_at_hand(raw: RawGraphs, name: str) -> str:
-    there = [what for what, values in (("labels", raw.tag), ("attributes", raw.attributes)) if values is not None]
-    if not there:
+    if not raw.said_of_nodes:
         raise InvalidArgument(
             "features",
             f"must be chosen for {name}, whose nodes have neither labels nor attributes",
             got=None,
             hint="choose 'degree' or 'constant'",
         )
-    return "+".join(there)
+    return "+".join(raw.said_of_nodes)
 
 
 def _renumbered(folds: tuple[Fold, ...], kept: Tensor) -> tuple[Fold, ...]:

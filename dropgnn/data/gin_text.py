@@ -28,6 +28,8 @@ def read_gin_text(path: Path) -> list[Data]:
         if len(first) != 1:
             raise ValueError("the number of graphs stands alone on the first line; an edge list ends in .edges or .csv")
         (count,) = first
+        if count < 1:
+            raise ValueError(f"there is at least one graph, found {count}")
         graphs = [_read_graph(lines) for _ in range(count)]
         more = any(lines)
     except StopIteration:

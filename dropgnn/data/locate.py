@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 def paper_name(name: str) -> str:
-    """The paper's name for a dataset, whatever it is called in files."""
+    """The paper's name for a dataset, whatever it is called in files; any other name in capitals."""
     plain = _plain(name)
     called = (paper for paper, folder in IN_GIN.items() if plain in (_plain(paper), folder))
     return next(called, name.upper())

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
-
-from dropgnn.errors import DataProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +29,8 @@ class RawGraphs:
     repairs: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, graphs: Sequence[Data], source: Path) -> RawGraphs:
+    def of(cls, graphs: Sequence[Data]) -> RawGraphs:
         """Graphs with ``tag`` and ``y``, as the text format of the GIN paper has them. One tag for all says nothing."""
-        if not graphs:
-            raise DataProblem(f"{source} holds no graph")
         tag = torch.cat([graph.tag for graph in graphs])
         return cls(
             torch.tensor([graph.num_nodes for graph in graphs]),
@@ -84,6 +79,12 @@ class RawGraphs:
             return False
         sizes = torch.repeat_interleave(self.nodes, self.edges)
         return bool(((self.edge_index >= 0) & (self.edge_index < sizes)).all())
+
+    @property
+    def said_of_nodes(self) -> dict[str, Tensor]:
+        """Labels ``[N]`` and attributes ``[N, A]``, where there are any."""
+        known = {"labels": self.tag, "attributes": self.attributes}
+        return {what: values for what, values in known.items() if values is not None}
 
     @property
     def degree(self) -> Tensor:

@@ -24,6 +24,15 @@ class Filter(NamedTuple):
     graphs: Callable[[RawGraphs], Tensor] = lambda raw: torch.ones_like(raw.nodes, dtype=torch.bool)
     nodes: Callable[[RawGraphs], Tensor] | None = None
 
+    def on_nodes(self, raw: RawGraphs) -> RawGraphs:
+        """All graphs, on the nodes that stay."""
+        if self.nodes is None:
+            return raw
+        left = raw.induced(self.nodes(raw))
+        if empty := int((left.nodes == 0).sum()):
+            raise InvalidArgument("filter", "must leave a node of every graph", got=f"{empty} without")
+        return left
+
 
 FILTERS = Registry[Filter](
     "filter",
@@ -40,11 +49,9 @@ nodes with the label 19."""
 FEATURES = Registry[Callable[[RawGraphs], Tensor]](
     "features",
     {
-        "labels": lambda raw: one_hot_of(needed(raw.tag, "labels")),
-        "attributes": lambda raw: needed(raw.attributes, "attributes"),
-        "labels+attributes": lambda raw: torch.cat(
-            [one_hot_of(needed(raw.tag, "labels")), needed(raw.attributes, "attributes")], dim=1
-        ),
+        "labels": lambda raw: one_hot_of(_said(raw, "labels")),
+        "attributes": lambda raw: _said(raw, "attributes"),
+        "labels+attributes": lambda raw: torch.cat([one_hot_of(_said(raw, "labels")), _said(raw, "attributes")], dim=1),
         "degree": lambda raw: one_hot_of(raw.degree),
         "constant": lambda raw: torch.ones(int(raw.nodes.sum()), 1),
     },
@@ -90,9 +97,14 @@ def one_hot_of(values: Tensor) -> Tensor:
     return one_hot(number, kinds.numel())
 
 
-def needed(values: Tensor | None, what: str, argument: str = "features") -> Tensor:
+def needed(values: Tensor | None, what: str, argument: str, hint: str = "leave it out") -> Tensor:
     """The values, where the files have them."""
     if values is None:
-        hint = "choose 'degree' or 'constant'" if argument == "features" else "leave it out"
         raise InvalidArgument(argument, f"must not ask for {what}, which the files do not have", got=what, hint=hint)
     return values
+
+
+def _said(raw: RawGraphs, what: str) -> Tensor:
+    """Labels or attributes of the nodes."""
+    others = "".join(f"'{there}', " for there in raw.said_of_nodes)
+    return needed(raw.said_of_nodes.get(what), what, "features", f"choose {others}'degree' or 'constant'")

@@ -57,7 +57,6 @@ def _labels(files: _Files, of: str, number: int) -> tuple[torch.Tensor | None, t
 class _Files:
     def __init__(self, folder: Path, name: str) -> None:
         self.folder, self.name = folder, name
-        self._numbers: dict[str, list[int]] = {}
 
     def path(self, what: str) -> Path:
         return self.folder / f"{self.name}_{what}.txt"
@@ -67,7 +66,7 @@ class _Files:
 
     def problem(self, what: str, message: str, *, row: int | np.integer | None = None) -> DataProblem:
         """What is wrong with a file, or with a row of it, counted from 0."""
-        line = "" if row is None else f" line {self._numbers[what][row]}:"
+        line = "" if row is None else f" line {row + 1}:"
         return DataProblem(f"{self.path(what)}{line} {message}")
 
     def integers(self, what: str, *, columns: int = 1) -> np.ndarray:
@@ -84,7 +83,9 @@ class _Files:
             return None
         table = self._table(what, dtype)
         if len(table) != number:
-            raise self.problem(what, f"must have a line for each of the {number} {of}s, has {len(table)}")
+            wrong = "is missing" if len(table) < number else "is one too many"
+            message = f"{wrong}; there must be a line for each of the {number} {of}s"
+            raise self.problem(what, message, row=min(len(table), number))
         with np.errstate(over="ignore"):
             table = table.astype(np.float32) if dtype is np.float64 else table
         infinite = np.flatnonzero(~np.isfinite(table).all(axis=1))
@@ -93,12 +94,13 @@ class _Files:
         return torch.from_numpy(table)
 
     def _table(self, what: str, dtype: type) -> np.ndarray:
-        """The numbers of a file, row by row; blank lines are none."""
+        """The numbers of a file, row by row."""
         if not self.has(what):
             raise self.problem(what, "is missing")
-        lines = self.path(what).read_text(encoding="utf-8", errors="replace").splitlines()
-        self._numbers[what] = [number for number, line in enumerate(lines, start=1) if line.strip()]
-        rows = [line for line in lines if line.strip()]
+        rows = self.path(what).read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
+        blank = next((row for row, line in enumerate(rows) if not line.strip()), None)
+        if blank is not None:  # else what stands behind it would be about the node or graph before
+            raise self.problem(what, "is blank", row=blank)
         try:
             return _parse(rows, dtype)
         except ValueError as problem:
@@ -139,7 +141,8 @@ def _check_indicator(files: _Files, graph_of_node: np.ndarray, graphs: int) -> N
         raise files.problem("graph_indicator", "graphs must come one after the other", row=falls[0] + 1)
     empty = np.flatnonzero(np.bincount(graph_of_node, minlength=graphs) == 0)
     if empty.size:
-        raise files.problem("graph_indicator", f"has no node for graph {empty[0] + 1}")
+        here = np.searchsorted(graph_of_node, empty[0])
+        raise files.problem("graph_indicator", f"graph {empty[0] + 1} has no node, which would stand here", row=here)
 
 
 def _check_edges(files: _Files, ends: np.ndarray, graph_of_node: np.ndarray) -> None:

@@ -10,8 +10,9 @@ import torch
 from torch_geometric.data import Batch
 from torch_geometric.io import read_tu_data
 
+from dropgnn.data import datasets
 from dropgnn.data.collection import Collection
-from dropgnn.data.datasets import load_dataset
+from dropgnn.data.datasets import Dataset, load_dataset
 from dropgnn.data.folds import FOLDS, split_off, stratified_folds
 from dropgnn.data.recipes import FILTERS, PAPER, Filter
 from dropgnn.data.tu_folder import read_tu_folder
@@ -57,18 +58,36 @@ def test_statistics_agree_with_the_paper(data_root: Path) -> None:
 
 @pytest.mark.parametrize("name", PAPER)
 def test_folds_are_the_published_ones(name: str, data_root: Path) -> None:
-    """Without a filter, number by number; and however filtered, no graph is tested twice or trained on where it is tested."""
+    """Without a filter, number by number; filtered, the same graphs but for those left out, none of them tested twice or trained
+    on where it is tested."""
     whole, dataset = load_dataset(name, filter="none"), load_dataset(name)
     names = {"IMDB-B": "IMDBBINARY", "IMDB-M": "IMDBMULTI", "PTC_MR": "PTC"}
     folder = data_root / "tu" / names.get(name, name) / "10fold_idx"
     for number, fold in enumerate(whole.folds, start=1):
         assert fold.test.tolist() == [int(line) for line in (folder / f"test_idx-{number}.txt").read_text().split()]
         assert fold.train.tolist() == [int(line) for line in (folder / f"train_idx-{number}.txt").read_text().split()]
-    for fold in dataset.folds:
+    stays = {
+        "PROTEINS": lambda nodes, edges: nodes < 450 and (nodes, edges) != (7, 12),
+        "IMDB-B": lambda nodes, _: nodes <= 70,
+        "IMDB-M": lambda nodes, _: nodes <= 70,
+    }.get(name, lambda *_: True)
+    for unfiltered, fold in zip(whole.folds, dataset.folds, strict=True):
         assert not torch.isin(fold.test, fold.train).any()
+        for before, after in zip(unfiltered, fold, strict=True):
+            told = [(nodes, edges, y) for nodes, edges, y in looks_of(whole, before) if stays(nodes, edges)]
+            if name == "PTC_MR":  # the same molecules, but not all of their atoms
+                assert [y for _, _, y in told] == [y for _, _, y in looks_of(dataset, after)]
+            else:
+                assert told == looks_of(dataset, after)
     tested = torch.cat([fold.test for fold in dataset.folds])
     assert tested.unique().numel() == tested.numel()
     assert int(torch.cat([tested, dataset.folds[0].train]).max()) < len(dataset.graphs)
+
+
+def looks_of(dataset: Dataset, part: torch.Tensor) -> list[tuple[int, int, int]]:
+    """Nodes, edges and class of the graphs of a part, in its order."""
+    graphs = dataset.graphs
+    return list(zip(*(values[part].tolist() for values in (graphs.nodes, graphs.edges, graphs.y)), strict=True))
 
 
 def test_folds_of_our_own_keep_the_classes_together() -> None:
@@ -102,13 +121,17 @@ def test_a_collection_is_a_list_of_graphs(data_root: Path) -> None:
         graphs[188]
 
 
-def test_what_is_kept_is_used_and_cannot_harm(data_root: Path, own_cache: Path) -> None:
+def test_what_is_kept_is_used_and_cannot_harm(
+    data_root: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The kept file stands for the content of its source; damaged, it is made again."""
     first = load_dataset("MUTAG")
     (kept,) = own_cache.iterdir()
     assert kept.suffix == ".safetensors"
     written = kept.read_bytes()
-    again = load_dataset("MUTAG")
+    with monkeypatch.context() as patched:
+        patched.setattr(datasets, "read_gin_text", lambda path: pytest.fail("parsed again"))
+        again = load_dataset("MUTAG")
     assert torch.equal(first.graphs.edge_index, again.graphs.edge_index)
     flipped = [bytearray(written) for _ in range(4)]
     for number, content in enumerate(flipped, start=1):
@@ -183,6 +206,9 @@ def test_without_features_one_has_to_choose(tmp_path: Path) -> None:
     assert degree.tolist() == [[1, 0], [0, 1], [1, 0], [1, 0], [1, 0]]
     with pytest.raises(InvalidArgument, match="must not ask for attributes, which the files do not have"):
         load_dataset(folder, features="attributes")
+    named = str(write_tu(tmp_path / "MUTAG", node_attributes="1\n2\n3\n4\n5\n"))  # where the paper has labels
+    with pytest.raises(InvalidArgument, match="choose 'attributes', 'degree' or 'constant'"):
+        load_dataset(named)
 
 
 def test_loops_and_repeated_edges_are_taken_out_and_said(tmp_path: Path) -> None:
@@ -224,11 +250,15 @@ def test_graphs_without_edges(tmp_path: Path) -> None:
 def test_a_filter_must_leave_something(data_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = Filter(lambda raw: torch.zeros_like(raw.nodes, dtype=torch.bool))
     monkeypatch.setitem(FILTERS._members, "all", nothing)
-    with pytest.raises(InvalidArgument, match="'filter' must leave a graph of the 188 of MUTAG"):
+    with pytest.raises(InvalidArgument, match="'filter' must leave one of the 188 graphs"):
         load_dataset("MUTAG", filter="all")
     monkeypatch.setitem(FILTERS._members, "all", Filter(nodes=lambda raw: raw.degree < 0))
-    with pytest.raises(InvalidArgument, match="'filter' must leave a node of every graph"):
+    with pytest.raises(InvalidArgument, match=r"'filter' must leave a node of every graph \(got 188 without\)"):
         load_dataset("MUTAG", filter="all")
+    with pytest.raises(
+        InvalidArgument, match=r"'filter' has no effect on these graphs \(got 'at-most-70-nodes'\); leave it"
+    ):
+        load_dataset("MUTAG", filter="at-most-70-nodes")
 
 
 def test_the_data_folder_comes_before_where_we_are(

@@ -18,7 +18,8 @@ WRONG_TU = {
     "between graphs": ({"A": "3, 4\n4, 3\n"}, r"_A.txt line 1: the edge 3, 4 joins two graphs"),
     "a word": ({"A": "1, 2\n2, one\n"}, r"_A.txt line 2: must be as many whole numbers as in the first line.*'2, one'"),
     "ragged": ({"A": "1, 2\n2, 1, 1\n"}, r"_A.txt line 2: must be as many whole numbers"),
-    "blank lines": ({"A": "\n\n1, 2\n2, 9\n"}, r"_A.txt line 4: nodes are numbered"),
+    "a blank line": ({"graph_labels": "1\n\n1\n"}, r"_graph_labels.txt line 2: is blank"),
+    "behind blank lines": ({"A": "1, 2\n2, 9\n\n\n"}, r"_A.txt line 2: nodes are numbered"),
     "not text": ({"A": "1, 2\n\x00\n"}, r"_A.txt line 2: must be as many whole numbers"),
     "too large": ({"A": f"1, 2\n2, 1\n2, {10**30}\n3, 2\n"}, r"_A.txt line 3: must be as many whole numbers"),
     "not whole": ({"graph_labels": "1\n0.5\n"}, r"_graph_labels.txt line 2: must be as many whole numbers"),
@@ -27,12 +28,19 @@ WRONG_TU = {
         {"node_attributes": "1\n1\n1\n1e39\n1\n"},
         r"_node_attributes.txt line 4: must be finite",
     ),
-    "truncated": ({"node_labels": "1\n1\n"}, r"_node_labels.txt must have a line for each of the 5 nodes, has 2"),
+    "truncated": (
+        {"node_labels": "1\n1\n"},
+        r"_node_labels.txt line 3: is missing; there must be a line for each of the 5",
+    ),
     "missing label": ({"graph_labels": "1\n"}, r"_graph_indicator.txt line 4: graph 2 has no label, there are 1"),
-    "empty graph": ({"graph_labels": "1\n1\n1\n"}, r"_graph_indicator.txt has no node for graph 3"),
+    "empty graph": ({"graph_labels": "1\n1\n1\n"}, r"_graph_indicator.txt line 6: graph 3 has no node"),
+    "empty graph in front": (
+        {"graph_indicator": "2\n2\n2\n3\n3\n", "graph_labels": "1\n1\n1\n"},
+        r"_graph_indicator.txt line 1: graph 1 has no node",
+    ),
     "mixed up": ({"graph_indicator": "1\n2\n1\n2\n2\n"}, r"_graph_indicator.txt line 3: graphs must come one after"),
     "not finite": ({"node_attributes": "1\n1\nnan\n1\n1\n"}, r"_node_attributes.txt line 3: must be finite"),
-    "edge labels": ({"edge_labels": "1\n"}, r"_edge_labels.txt must have a line for each of the 6 edges, has 1"),
+    "edge labels": ({"edge_labels": "1\n" * 7}, r"_edge_labels.txt line 7: is one too many; .* 6 edges"),
 }
 
 
@@ -57,6 +65,7 @@ WRONG_TEXT = {
     "loop": ("1\n2 0\n0 2 0 1\n0 1 0\n", r"line 3: node 0 lists itself"),
     "too large": (f"1\n1 {10**30}\n0 0\n", r"line 2: a number is too large"),
     "empty graph": ("2\n1 0\n0 0\n0 1\n", r"line 4: a graph has at least one node, found 0"),
+    "no graphs": ("-3\n", r"line 1: there is at least one graph, found -3"),
     "no degree": ("1\n1 0\n0\n", r"line 3: a node has a tag and a degree"),
     "garbage behind": ("1\n1 0\n0 0\ngarbage\n", r"line 4: must be whole numbers, found 'garbage'"),
     "zeros behind": ("1\n1 0\n0 0\n\x00\x00\n", r"line 4: must be whole numbers, found"),

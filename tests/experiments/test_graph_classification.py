@@ -26,7 +26,6 @@ from dropgnn.experiments.graph_classification import (
     run_together,
 )
 from dropgnn.experiments.store import Store
-from dropgnn.experiments.wl_kernel import accuracies
 from dropgnn.nn import GIN, DropGNN
 from dropgnn.runs.samplers import Bernoulli, Exhaustive
 from dropgnn.training.batches import PlannedBatches
@@ -253,14 +252,22 @@ def test_every_fold_has_weights_of_its_own(data_root: object, monkeypatch: pytes
     assert not torch.equal(first[0], first[1])
 
 
-def test_the_kernel_has_not_seen_what_it_is_tested_on(data_root: object) -> None:
-    """Other classes of the test graphs change no prediction: of two classes the other one is wrong where this one is right."""
+def test_the_kernel_has_not_seen_what_it_is_tested_on(data_root: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other classes of the test graphs change no prediction: of two classes the other one is wrong where this one is right. And
+    in protocol nested no choice, either."""
     dataset = load_dataset("MUTAG")
-    train, test = (part.numpy() for part in dataset.folds[0])
     y = dataset.graphs.y.clone()
     y[dataset.folds[0].test] = 1 - y[dataset.folds[0].test]
     flipped = replace(dataset, graphs=replace(dataset.graphs, y=y))
-    assert accuracies(flipped, train, test) == pytest.approx([1 - share for share in accuracies(dataset, train, test)])
+    results = []
+    for known in (dataset, flipped):
+        monkeypatch.setattr(graph_classification, "dataset_of", lambda name, known=known: known)
+        results.append([run(replace(SMALL, method="wl", drops="none", protocol=one)) for one in ("gin", "nested")])
+    (gin, nested), (other_gin, other_nested) = results
+    assert other_gin["curve"] == pytest.approx([1 - share for share in gin["curve"]])
+    assert len(set(gin["curve"])) > 1
+    assert other_nested["curve"] == nested["curve"]
+    assert other_nested["test"] == pytest.approx(1 - (nested["test"] or 0.0))
 
 
 def test_the_kernel_beats_chance_on_mutag(data_root: object) -> None:

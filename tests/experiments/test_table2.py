@@ -26,6 +26,13 @@ def folds_of_gin(curves: Sequence[Sequence[float]]) -> list[Found]:
     return [Found(replace(SMALL, fold=fold, drops="none"), {"curve": curve}, 1.0) for fold, curve in enumerate(curves)]
 
 
+def test_trainings_are_as_long_as_the_papers() -> None:
+    """350 epochs of 50 batches of 32 on ten folds, with the paper's datasets and one choice of hyper-parameters."""
+    everything = trials(Extent())
+    assert {(one.epochs, one.batches, one.batch_size, one.dropout) for one in everything} == {(350, 50, 32, 0.5)}
+    assert len(everything) == 6 * 4 * 10  # kernel, GIN, random and exact dropouts
+
+
 def test_the_epoch_is_the_best_of_the_means() -> None:
     assert best_epoch([0.2, 0.9, 0.9, 0.1]) == 1
     found = [made_up_fold(trial) for trial in trials(Extent(contestants=tuple(CONTESTANTS)))]

@@ -10,7 +10,7 @@ from itertools import chain
 from statistics import mean
 from typing import NamedTuple
 
-from dropgnn.experiments.graph_classification import Trial, best_epoch
+from dropgnn.experiments.graph_classification import PROTOCOLS, Trial, best_epoch
 from dropgnn.experiments.summary import Found
 
 LAST = 50
@@ -112,7 +112,7 @@ SELECTED, ELSEWHERE, UNSELECTED, VALIDATED = READINGS = (
         "gin",
         "protocol gin",
         "Accuracy in percent over 10 folds, at the epoch (and the hyper-parameters, where several were tried) whose mean over "
-        "the test folds is best: selected on test folds, as the paper reports it. Behind ± the deviation over folds; the "
+        f"the test folds is best: {PROTOCOLS['gin'].note}, as the paper reports it. Behind ± the deviation over folds; the "
         "standard error of a mean over ten is a third of it",
         _selected,
     ),
@@ -133,8 +133,8 @@ SELECTED, ELSEWHERE, UNSELECTED, VALIDATED = READINGS = (
     Reading(
         "nested",
         "protocol nested",
-        "Accuracy in percent over 10 folds, at the epoch (and the hyper-parameters) that are best on a tenth of each "
-        "training part; the test fold is looked at once",
+        f"Accuracy in percent over 10 folds, at the epoch (and the hyper-parameters) {PROTOCOLS['nested'].note}; the test fold "
+        "is looked at once",
         _validated,
     ),
 )
