@@ -21,8 +21,8 @@ from dropgnn.data.recipes import FEATURES, FILTERS, PAPER, needed, one_hot_of
 from dropgnn.data.tu_folder import read_tu_folder
 from dropgnn.errors import DataMissing, InvalidArgument
 
-PUBLISHED, CONTENT = "folds: published", "content: "
-"""Notes of a dataset: that its folds are those of the GIN paper; last of all, a word that changes with anything in it."""
+PUBLISHED = "folds: published"
+"""A note of a dataset whose folds are those of the GIN paper."""
 
 FROM_TU = "PTC_MR of the TU collection, not the file of the GIN paper"
 """A note of either PTC."""
@@ -38,7 +38,7 @@ class Dataset:
         num_classes: How many classes there are.
         folds: Ten ways to split the graphs into training and test.
         largest_degrees: Of every graph, for the statistics.
-        notes: How it was made, in words.
+        notes: How it was made, in words; the last is one that changes with anything in it.
     """
 
     name: str
@@ -104,7 +104,7 @@ def load_dataset(
         notes.append("labels of edges: " + ("features" if edge_features else "left out"))
     split = _renumbered(stratified_folds(y, seed=seed) if folds is None else folds, kept)
     graphs = everything.subset(kept.nonzero().squeeze(1))
-    notes.append(f"{CONTENT}{_digest(graphs, split)}")
+    notes.append(f"content: {_digest(graphs, split)}")
     called = next((one for one in map(paper_name, (name, place.name)) if one in PAPER), place.name)
     return Dataset(called, graphs, classes.numel(), split, raw.largest_degrees[kept], tuple(notes))
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import GCN, GraphSAGE
 
-from dropgnn.data.datasets import CONTENT, Dataset, load_dataset
+from dropgnn.data.datasets import Dataset, load_dataset
 from dropgnn.data.folds import Fold, split_off
 from dropgnn.data.ports import with_random_feature
 from dropgnn.errors import DataProblem, InvalidArgument
@@ -151,10 +151,7 @@ def dataset_of(name: str) -> Dataset:
 
 def belongs(trial: Trial, result: Mapping[str, Any]) -> bool:
     """Whether a result is about the data that is here now: files of the same name may have other graphs or folds."""
-    now, then = list(dataset_of(trial.dataset).notes), result["data"]
-    if not any(note.startswith(CONTENT) for note in then):  # results of the first weeks do not say
-        now = [note for note in now if not note.startswith(CONTENT)]
-    return now == then
+    return result["data"] == list(dataset_of(trial.dataset).notes)
 
 
 def seen_by(trial: Trial) -> Trial:
