@@ -35,7 +35,9 @@ class Archive:
 def collect(name: str, study: str, trials: Sequence[Any], store: Store, command: str) -> Archive:
     """What is finished of a study, and all versions that had a part in it."""
     records = [(trial, record) for trial in trials if (record := store.record(trial)) is not None]
-    found = tuple(Found(trial, record["result"], record["seconds"]) for trial, record in records)
+    found = tuple(
+        Found(trial, record["result"], record["seconds"], _one_commit(record["versions"])) for trial, record in records
+    )
     made_by: dict[str, set[str]] = {}
     for _, record in records:
         for package, number in record["versions"].items():
@@ -51,6 +53,7 @@ def save_archive(folder: Path, archive: Archive) -> bool:
         return False
     trials = [
         {"trial": asdict(one.trial), "result": _rounded(one.result), "seconds": round(one.seconds, 1)}
+        | ({"commit": one.commit} if one.commit else {})
         for one in archive.found
     ]
     head = {
@@ -68,7 +71,10 @@ def load_archive(path: Path) -> Archive:
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
         study = STUDIES[read["study"]]
-        found = tuple(Found(study.trial(one["trial"]), one["result"], one["seconds"]) for one in read["trials"])
+        found = tuple(
+            Found(study.trial(one["trial"]), one["result"], one["seconds"], one.get("commit", ""))
+            for one in read["trials"]
+        )
         return Archive(
             path.stem,
             read["study"],
@@ -94,10 +100,17 @@ def adopt(folder: Path, study: str, trials: Sequence[Any], store: Store) -> int:
             continue
         for one in archive.found:
             if one.trial in missing and needed <= one.result.keys():
-                store.put(one.trial, one.result, seconds=one.seconds, made_by=archive.made_by)
+                made_by = archive.made_by | ({"commit": one.commit} if one.commit else {})
+                store.put(one.trial, one.result, seconds=one.seconds, made_by=made_by)
                 if store.get(one.trial) is not None:  # else it is about other data
                     missing.remove(one.trial)
     return lacked - len(missing)
+
+
+def _one_commit(versions: dict[str, str]) -> str:
+    """The commit, unless it is one of several: files of the first weeks do not say which."""
+    commit = versions.get("commit", "")
+    return "" if "," in commit else commit
 
 
 def _rounded(value: Any) -> Any:

@@ -19,11 +19,12 @@ ROUNDING = 1e-5
 
 @dataclass(frozen=True)
 class Found:
-    """A finished trial."""
+    """A finished trial, and the commit of the code that ran it, where that is known."""
 
     trial: Any
     result: Any
     seconds: float
+    commit: str = ""
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,11 @@ def test_a_study_goes_through_its_file(tmp_path: Path) -> None:
 
 
 def test_a_study_goes_on_from_its_file(tmp_path: Path) -> None:
+    """And every trial keeps its commit; of files that do not say which, it is one of theirs."""
     made_by = {"dropgnn": "0.1", "commit": "a1, b2"}
     half = replace(archive_of("table1", share=0.5), made_by=made_by, experiment="beyond-wl")
+    first, *others = half.found
+    half = replace(half, found=(replace(first, commit="b2"), *others))
     trials = SYNTHETIC_STUDIES["table1"](QUICK)
     save_archive(tmp_path, half)
     store = Store(tmp_path / "runs", "beyond-wl")
