@@ -30,8 +30,10 @@ def archives_in(folder: Path) -> list[Archive]:
 
 
 def heading(archive: Archive) -> str:
-    """The study's title, and what is special about this run of it."""
-    special = archive.name.removeprefix(archive.study).replace("-", " ").strip()
+    """The study's title, and what is special about this run of it: its command's options, in words."""
+    _, *options = archive.command.split(" --")
+    pairs = (option.partition(" ") for option in options)
+    special = "; ".join(f"{name.replace('-', ' ')} {value.replace(',', ', ')}".strip() for name, _, value in pairs)
     return STUDIES[archive.study].title + (f" ({special})" if special else "")
 
 

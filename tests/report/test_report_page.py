@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from dropgnn.experiments.archive import save_archive
 from dropgnn.experiments.studies import STUDIES
 from dropgnn.report.markdown import write_markdown
-from dropgnn.report.studies import archives_in, report_page
+from dropgnn.report.studies import archives_in, heading, report_page
 from tests.experiments.test_studies import archive_of
 from tests.report.test_demo_page import Balanced
 
@@ -41,6 +42,15 @@ def test_the_page_is_whole(folder: Path) -> None:
         assert archive.command in page
     assert ("There are no results yet" in page) == (not archives)
     assert page == report_page(archives)
+
+
+def test_a_heading_says_what_is_special() -> None:
+    whole = archive_of("table2", share=0.1)
+    assert heading(replace(whole, command="dropgnn reproduce table2")) == "Table 2: graph classification"
+    part = replace(
+        whole, command="dropgnn reproduce table2 --datasets PTC_MR --grid --batch-size 32 --drops none,random"
+    )
+    assert heading(part).endswith(" (datasets PTC_MR; grid; batch size 32; drops none, random)")
 
 
 def test_the_document_is_whole(folder: Path) -> None:
