@@ -61,12 +61,12 @@ class _Epoch:
     """Dropouts as Table 2 is trained, without them as anyone would write it."""
 
     def __init__(self, trial: Trial, drops: str, dataset: Any) -> None:
-        self.graphs, self.drops = dataset.graphs, drops
+        self.graphs = dataset.graphs
         self.learner = Learner(partial(build, replace(trial, drops=drops), dataset), 0, "benchmark")
-        self.views = Views(self.learner.model, dataset.graphs)
+        self.views = None if drops == "none" else Views(self.learner.model, dataset.graphs)
 
     def run(self, chosen: Iterable[Tensor]) -> None:
-        if self.drops != "none":
+        if self.views is not None:
             learn_epoch([self.learner], self.views.to_train(chosen, _seeded(0)), auxiliary_share=1 / 3)
             return
         model, optimizer = self.learner.model, self.learner.optimizer

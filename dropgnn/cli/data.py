@@ -80,8 +80,8 @@ def show(
     _add(table, dataset)
     console.print(table)
     recipe = PAPER.get(dataset.name)
-    followed = recipe is not None and filter in (None, recipe.filter) and FROM_TU not in dataset.notes
-    for note in (*dataset.notes, recipe.remark if recipe and followed else ""):
+    remark = recipe.remark if recipe and filter in (None, recipe.filter) and FROM_TU not in dataset.notes else ""
+    for note in (*dataset.notes, remark):
         if note:
             console.print(f"  {note}", highlight=False)
     sizes = ", ".join(f"{number} of class {label}" for label, number in enumerate(dataset.graphs.y.bincount().tolist()))

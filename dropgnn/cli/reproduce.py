@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from dropgnn.cli.running import Preset, run_with_bar
+from dropgnn.cli.running import Preset
+from dropgnn.cli.study import run_study
 
 commands = typer.Typer(
     help="Train what a table or figure of the paper needs, as far as it is missing, and print it beside the paper's values.",
@@ -76,10 +76,10 @@ def synthetic(study: str) -> Callable[..., None]:
             rule = "must be those of {}: {}; {}".format(study, *known)
             raise InvalidArgument("task and method", rule, got=", ".join([*(tasks or ()), *(methods or ())]))
         options = {
-            "preset": preset if preset != "paper" else None, "quick": quick, "task": tasks, "method": methods, "seeds": seeds,
+            "preset": _unless("paper", preset), "quick": quick, "task": tasks, "method": methods, "seeds": seeds,
             "epochs": epochs,
         }  # fmt: skip
-        _run(study, trials, options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
+        run_study(study, trials, options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
     return reproduce
 
@@ -139,9 +139,10 @@ def table2(
 
     PRESETS[preset]  # an unknown name is an error now
     PROTOCOLS[protocol]
-    dropping = _listed(drops) if drops else tuple(DROPS)
-    for one in dropping:
+    asked = tuple(DROPS) if drops is None else _listed(drops)
+    for one in asked:
         DROPS[one]
+    dropping = tuple(one for one in DROPS if one in asked)  # the same study, however they were ordered
     chosen = tuple(dict.fromkeys(map(paper_name, _listed(datasets) if datasets else DATASETS)))
     for one in chosen:
         if one not in DATASETS:
@@ -153,17 +154,20 @@ def table2(
     if not datasets:
         chosen = tuple(contents.values())  # where there are only the TU files, both PTCs are the same
     contestants = tuple(name for name in (CONTESTANTS if rivals else MAIN) if CONTESTANTS[name].drops in dropping)
+    if rivals and set(contestants) <= set(MAIN):
+        raise InvalidArgument(
+            "rivals", "has no effect: none of them has these dropouts", got=drops, hint="leave it out"
+        )
     extent = Extent(
         chosen, protocol, grid, BATCH_SIZES if batch_size is None else (batch_size,), contestants,
         folds or (2 if quick else 10), epochs or (20 if quick else 350), preset, pool,
     )  # fmt: skip
     options = {
-        "datasets": ",".join(chosen) if datasets else None, "protocol": protocol if protocol != "gin" else None, "grid": grid,
-        "batch-size": batch_size, "rivals": rivals, "drops": ",".join(dropping) if drops else None, "quick": quick,
-        "folds": folds, "epochs": epochs, "pool": pool if pool != "sum" else None,
-        "preset": preset if preset != "paper" else None,
+        "datasets": ",".join(chosen) if datasets else None, "protocol": _unless("gin", protocol), "grid": grid,
+        "batch-size": batch_size, "rivals": rivals, "drops": _unless(",".join(DROPS), ",".join(dropping)), "quick": quick,
+        "folds": folds, "epochs": epochs, "pool": _unless("sum", pool), "preset": _unless("paper", preset),
     }  # fmt: skip
-    _run("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
+    run_study("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
 
 @commands.command("table3", help="Table 3: twelve properties of the molecules of QM9.")
@@ -207,10 +211,10 @@ def table3(
         raise InvalidArgument("limit", f"must be at most the number of molecules, {len(molecules):,}", got=limit)
     here = None if cluster is not None else work.resolve()  # machines of a cluster may not share a folder
     options = {
-        "models": models, "targets": targets, "limit": limit, "epochs": epochs, "seeds": seeds, "quick": quick,
-        "preset": preset if preset != "paper" else None,
+        "models": ",".join(chosen) if models else None, "targets": ",".join(properties) if targets else None, "limit": limit,
+        "epochs": epochs, "seeds": seeds, "quick": quick, "preset": _unless("paper", preset),
     }  # fmt: skip
-    _run(
+    run_study(
         "table3",
         trials(extent),
         options,
@@ -223,75 +227,11 @@ def table3(
     )
 
 
-def _run(
-    study: str,
-    trials: Sequence[Any],
-    options: dict[str, Any],
-    *,
-    jobs: int,
-    cluster: str | None,
-    work: Path,
-    results: Path,
-    adopt: bool,
-    training: Callable[..., Mapping[str, Any]] | None = None,
-) -> None:
-    """Run what is missing, write the study's file and print its tables. Options that are ``None`` were not given."""
-    from dropgnn.errors import InvalidArgument, TrialsFailed
-    from dropgnn.experiments import archive as archives
-    from dropgnn.experiments.store import Store
-    from dropgnn.experiments.studies import STUDIES
-    from dropgnn.report.terminal import show
-
-    if results.exists() and not results.is_dir():
-        raise InvalidArgument("results", "must be a folder", got=results)
-    chosen = STUDIES[study]
-    store = Store(work, chosen.experiment.EXPERIMENT, getattr(chosen.experiment, "belongs", None))
-    told, name = _told(options)
-    stopped: typer.Exit | TrialsFailed | None = None
-    if adopt:
-        adopted = archives.adopt(results, study, trials, store)
-        Console(stderr=True).print(f"{adopted} trials taken from {results}", highlight=False, markup=False)
-    try:
-        run_with_bar(
-            training or chosen.experiment.run,
-            trials,
-            store,
-            jobs=jobs,
-            cluster=cluster,
-            together=None if training else getattr(chosen.experiment, "TOGETHER", None),
-            unit="epochs",
-            size=lambda trial: trial.epochs,
-        )
-    except (typer.Exit, TrialsFailed) as problem:  # interrupted or not, what is done is a study, too
-        stopped = problem
-    archive = archives.collect(
-        "-".join([study, *name]), study, trials, store, " ".join(["dropgnn reproduce", study, *told])
-    )
-    if not archives.save_archive(results, archive):
-        Console(stderr=True).print(
-            f"{results / archive.name}.json has more trials and is left as it is", highlight=False, markup=False
-        )
-    if not isinstance(stopped, typer.Exit):
-        show(Console(), chosen.summarize(archive.found))
-    if stopped is not None:
-        raise stopped
-
-
 def _listed(names: str) -> tuple[str, ...]:
     """Names separated by commas, each once."""
     return tuple(dict.fromkeys(map(str.strip, names.split(","))))
 
 
-def _told(options: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """The options as they were typed, and as they are part of a file's name."""
-    typed, named = [], []
-    for option, value in options.items():
-        if value is None or value is False:
-            continue
-        values = value if isinstance(value, list) else [value]
-        typed += [f"--{option}" if value is True else f"--{option} {one}" for one in values]
-        counted = option in ("seeds", "epochs", "folds", "limit", "pool", "batch-size")
-        named += [
-            option if value is True else f"{one}-{option}" if counted else str(one).replace(",", "-") for one in values
-        ]
-    return typed, named
+def _unless(default: str, value: str) -> str | None:
+    """What was chosen, where that is not the default."""
+    return None if value == default else value

@@ -15,7 +15,7 @@ from dropgnn.data.raw import RawGraphs
 from dropgnn.errors import DataProblem
 from dropgnn.tensor_files import load_tensors, save_tensors
 
-FORMAT = "2"
+FORMAT = "3"
 """To be changed when the meaning of a kept file changes."""
 
 

@@ -125,7 +125,7 @@ def _filtered(raw: RawGraphs, asked: str | None, default: str) -> tuple[RawGraph
     kept = FILTERS[name].graphs(left)
     nodes, before = int(raw.nodes.sum() - left.nodes.sum()), int(raw.nodes.sum())
     if not bool(kept.any()):
-        raise InvalidArgument("filter", f"must leave one of the {len(raw)} graphs", got=repr(name))
+        raise InvalidArgument("filter", f"must leave at least one of the {len(raw)} graphs", got=repr(name))
     if asked not in (None, "none") and bool(kept.all()) and not nodes:
         raise InvalidArgument("filter", "has no effect on these graphs", got=repr(asked), hint="leave it out")
     notes = [f"filter: {name} ({int((~kept).sum())} of {len(raw)} graphs left out)"]

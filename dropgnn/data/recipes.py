@@ -30,7 +30,7 @@ class Filter(NamedTuple):
             return raw
         left = raw.induced(self.nodes(raw))
         if empty := int((left.nodes == 0).sum()):
-            raise InvalidArgument("filter", "must leave a node of every graph", got=f"{empty} without")
+            raise InvalidArgument("filter", "must leave a node of every graph", got=f"{empty} graphs without")
         return left
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from dropgnn.data.gin_text import SHOWN
 from dropgnn.data.raw import RawGraphs
 from dropgnn.errors import DataProblem
 
@@ -107,7 +108,7 @@ class _Files:
             wrong = _first_wrong(rows, dtype)
             kind = "whole numbers" if dtype is np.int64 else "numbers"
             message = (
-                f"must be as many {kind} as in the first line, with commas between them, found {rows[wrong][:40]!r}"
+                f"must be as many {kind} as in the first line, with commas between them, found {rows[wrong][:SHOWN]!r}"
             )
             raise self.problem(what, message, row=wrong) from problem
 
@@ -142,7 +143,9 @@ def _check_indicator(files: _Files, graph_of_node: np.ndarray, graphs: int) -> N
     empty = np.flatnonzero(np.bincount(graph_of_node, minlength=graphs) == 0)
     if empty.size:
         here = np.searchsorted(graph_of_node, empty[0])
-        raise files.problem("graph_indicator", f"graph {empty[0] + 1} has no node, which would stand here", row=here)
+        raise files.problem(
+            "graph_indicator", f"graph {empty[0] + 1} has no node; its first would stand here", row=here
+        )
 
 
 def _check_edges(files: _Files, ends: np.ndarray, graph_of_node: np.ndarray) -> None:

@@ -99,11 +99,10 @@ def adopt(folder: Path, study: str, trials: Sequence[Any], store: Store) -> int:
         if archive.study != study or archive.experiment != store.experiment:
             continue
         for one in archive.found:
-            if one.trial in missing and needed <= one.result.keys():
+            if one.trial in missing and needed <= one.result.keys() and store.accepts(one.trial, one.result):
                 made_by = archive.made_by | ({"commit": one.commit} if one.commit else {})
                 store.put(one.trial, one.result, seconds=one.seconds, made_by=made_by)
-                if store.get(one.trial) is not None:  # else it is about other data
-                    missing.remove(one.trial)
+                missing.remove(one.trial)
     return lacked - len(missing)
 
 

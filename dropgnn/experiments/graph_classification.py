@@ -22,8 +22,8 @@ from dropgnn.data.datasets import Dataset, load_dataset
 from dropgnn.data.folds import Fold, split_off
 from dropgnn.data.ports import with_random_feature
 from dropgnn.errors import DataProblem, InvalidArgument
-from dropgnn.experiments import wl_kernel
 from dropgnn.experiments.runner import Together
+from dropgnn.experiments.wl_kernel import CHOICES, kernel_accuracy
 from dropgnn.nn.gin import GIN
 from dropgnn.nn.heads import LayerReadout, Pooled
 from dropgnn.nn.model import DropGNN
@@ -200,10 +200,9 @@ TOGETHER = Together(seen_by, run_together)
 def _run_kernel(result: Result, dataset: Dataset, fold: Fold, held_out: Tensor | None) -> None:
     """Every choice of rounds and penalty takes the place of an epoch."""
     train, watched = (part.numpy() for part in fold)
-    result["curve"] = [wl_kernel.share_right(dataset, train, watched, *choice) for choice in wl_kernel.CHOICES]
+    result["curve"] = [kernel_accuracy(dataset, train, watched, *choice) for choice in CHOICES]
     if held_out is not None:
-        best = wl_kernel.CHOICES[best_epoch(result["curve"])]
-        result["test"] = wl_kernel.share_right(dataset, train, held_out.numpy(), *best)
+        result["test"] = kernel_accuracy(dataset, train, held_out.numpy(), *CHOICES[best_epoch(result["curve"])])
 
 
 def _train(

@@ -70,7 +70,11 @@ class Store:
             with suppress(FileNotFoundError):  # someone else was faster
                 path.replace(path.with_suffix(".broken"))
             return None
-        return found if self.belongs is None or self.belongs(trial, found["result"]) else None
+        return found if self.accepts(trial, found["result"]) else None
+
+    def accepts(self, trial: Any, result: Mapping[str, Any]) -> bool:
+        """Whether it is a result of today's."""
+        return self.belongs is None or self.belongs(trial, result)
 
     def put(
         self, trial: Any, result: Mapping[str, Any], *, seconds: float, made_by: Mapping[str, str] | None = None

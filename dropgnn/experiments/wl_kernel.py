@@ -47,8 +47,8 @@ def _in_common(colours: list) -> sparse.csr_matrix:
     return counts @ counts.T
 
 
-def share_right(dataset: Dataset, train: np.ndarray, test: np.ndarray, rounds: int, penalty: float) -> float:
-    """On the test graphs, of a machine that was trained on others."""
+def kernel_accuracy(dataset: Dataset, train: np.ndarray, test: np.ndarray, rounds: int, penalty: float) -> float:
+    """The share of the test graphs that a machine, trained on others, gets right."""
     try:
         from sklearn.svm import SVC
     except ImportError as missing:

@@ -172,6 +172,11 @@ def test_brec_without_data(tmp_path: Path) -> None:
             "'datasets' must be among MUTAG, PTC, PTC_MR, PROTEINS, IMDB-B, IMDB-M (got 'COLLAB')",
         ),
         (("table2", "--drops", "none, all"), "'drops' must be one of none, random, exact (got 'all')"),
+        (("table2", "--drops", ""), "'drops' must be one of none, random, exact (got '')"),
+        (
+            ("table2", "--rivals", "--drops", "exact"),
+            "'rivals' has no effect: none of them has these dropouts (got exact)",
+        ),
         (("table2", "--protocol", "best"), "'protocol' must be one of gin, nested (got 'best')"),
         (("table1", "--task", "limits3"), "'task' must be one of limits1, limits2,"),
         (("table1", "--preset", "best"), "'preset' must be one of paper, published, no-auxiliary (got 'best')"),
@@ -227,7 +232,7 @@ def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
 
 def test_a_small_table_2_and_the_same_again_elsewhere(data_root: Path, tmp_path: Path) -> None:
     """Two folds and epochs, as a user runs them; then on a machine that has the study's file alone."""
-    size = ("--datasets", "MUTAG", "--batch-size", "16", "--drops", "none, exact", "--folds", "2", "--epochs", "2")
+    size = ("--datasets", "MUTAG", "--batch-size", "16", "--drops", "exact, none", "--folds", "2", "--epochs", "2")
     places = ("--jobs", "1", "--data", str(data_root), "--results", str(tmp_path / "results"))
     first = dropgnn("reproduce", "table2", *size, "--work", str(tmp_path / "one"), *places)
     assert first.returncode == 0

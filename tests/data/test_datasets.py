@@ -189,6 +189,15 @@ def test_several_labels_are_made_one(tmp_path: Path) -> None:
     assert "attributes of edges: left out" in dataset.notes
 
 
+@pytest.mark.parametrize("end", ["", "\n\n", "\r\n"])
+def test_ends_of_lines_and_files(end: str, tmp_path: Path) -> None:
+    lines = ("1, 2", "2, 1", "4, 5", "5, 4")
+    dataset = load_dataset(
+        str(write_tu(tmp_path / "ENDS", A=("\r\n" if "\r" in end else "\n").join(lines) + end)), features="constant"
+    )
+    assert dataset.graphs.edges.tolist() == [2, 2]
+
+
 def test_graphs_without_edges(tmp_path: Path) -> None:
     dataset = load_dataset(str(write_tu(tmp_path / "ALONE", A="")), features="constant")
     assert (len(dataset.graphs), dataset.graphs.edge_index.shape) == (2, (2, 0))
@@ -197,10 +206,10 @@ def test_graphs_without_edges(tmp_path: Path) -> None:
 def test_a_filter_must_leave_something(data_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = Filter(lambda raw: torch.zeros_like(raw.nodes, dtype=torch.bool))
     monkeypatch.setitem(FILTERS._members, "all", nothing)
-    with pytest.raises(InvalidArgument, match="'filter' must leave one of the 188 graphs"):
+    with pytest.raises(InvalidArgument, match="'filter' must leave at least one of the 188 graphs"):
         load_dataset("MUTAG", filter="all")
     monkeypatch.setitem(FILTERS._members, "all", Filter(nodes=lambda raw: raw.degree < 0))
-    with pytest.raises(InvalidArgument, match=r"'filter' must leave a node of every graph \(got 188 without\)"):
+    with pytest.raises(InvalidArgument, match=r"'filter' must leave a node of every graph \(got 188 graphs without\)"):
         load_dataset("MUTAG", filter="all")
     with pytest.raises(
         InvalidArgument, match=r"'filter' has no effect on these graphs \(got 'at-most-70-nodes'\); leave it"

@@ -128,7 +128,7 @@ def _sheet(reading: Reading, found: Sequence[Found]) -> Sheet:
     rows, datasets = [], _datasets(found)
     for name, contestant in CONTESTANTS.items():
         mine = _trained(found, reading, contestant)
-        if not mine and name not in MAIN:
+        if not mine and (found or name not in MAIN):
             continue
         printed = TABLE2[contestant.paper] if contestant.paper and reading is SELECTED else None
         cells = []
