@@ -30,7 +30,7 @@ def synthetic(study: str) -> Callable[..., None]:
     """The command for a study on the synthetic tasks."""
 
     def reproduce(
-        preset: Preset = "paper",
+        preset: Preset = "published",
         quick: Annotated[bool, typer.Option("--quick", help="Two seeds and few epochs, for a first look.")] = False,
         tasks: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be given again.")] = None,
         methods: Annotated[
@@ -76,7 +76,7 @@ def synthetic(study: str) -> Callable[..., None]:
             rule = "must be those of {}: {}; {}".format(study, *known)
             raise InvalidArgument("task and method", rule, got=", ".join([*(tasks or ()), *(methods or ())]))
         options = {
-            "preset": _unless("paper", preset), "quick": quick, "task": tasks, "method": methods, "seeds": seeds,
+            "preset": _unless("published", preset), "quick": quick, "task": tasks, "method": methods, "seeds": seeds,
             "epochs": epochs,
         }  # fmt: skip
         run_study(study, trials, options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)

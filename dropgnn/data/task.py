@@ -16,7 +16,8 @@ class Task:
         level: What is labelled, ``"node"`` or ``"graph"``.
         num_classes: The number of labels.
         graphs: Graphs with ``x``, ``edge_index``, ``edge_attr`` (port numbers) and ``y``.
-        m: "The mean number of nodes in the graphs", from which the paper takes p and r.
+        m: "The mean number of nodes in the graphs", from which the paper takes p and r: as its table of datasets counts them,
+            which takes the two structures of a Limits task for one graph.
         layers: Layers of the paper's GIN for this task.
         hidden: Width of the paper's GIN for this task.
     """
@@ -32,6 +33,11 @@ class Task:
     @property
     def num_features(self) -> int:
         return self.graphs[0].num_node_features
+
+    @property
+    def nodes_per_graph(self) -> int:
+        """The mean number of nodes in the graphs as the published code counts them: 8 for the Limits tasks."""
+        return round(sum(graph.num_nodes for graph in self.graphs) / len(self.graphs))
 
     @property
     def counted_together(self) -> bool:

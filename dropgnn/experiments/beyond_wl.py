@@ -100,7 +100,7 @@ class Trial:
     method: str
     seed: int
     epochs: int
-    preset: str = "paper"
+    preset: str = "published"
     schedule: str = "constant"
     p: float | None = None
     runs: int | None = None
@@ -189,7 +189,7 @@ def _drops(method: str) -> bool:
 
 
 def _p(trial: Trial, task: Task) -> float:
-    return PRESETS[trial.preset].p(task.m) if trial.p is None else trial.p
+    return PRESETS[trial.preset].p_for(task) if trial.p is None else trial.p
 
 
 def _test(trial: Trial, model: DropGNN, batch: Data, p: float) -> tuple[dict[str, float], dict[str, list[float]]]:

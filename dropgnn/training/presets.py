@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from dropgnn.data.task import Task
 from dropgnn.nn.outcome import AUXILIARY_SHARE
 from dropgnn.registry import Registry
 from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler
@@ -15,10 +16,11 @@ from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler
 class Preset:
     """One way to choose the numbers, given m, the mean number of nodes in the graphs of a dataset.
 
-    Synthetic tasks take r runs with ``p(m)``, real graphs m runs with ``p_real(m)``.
+    Synthetic tasks take r runs with ``p(m(task))``, real graphs m runs with ``p_real(m)``.
     """
 
     p: Callable[[int], float]
+    m: Callable[[Task], int]
     p_real: Callable[[int], float]
     r: int
     auxiliary_share: float
@@ -26,16 +28,27 @@ class Preset:
     published_features: bool
     """Whether the random feature is drawn from 0.00 to 0.99 instead of a standard normal."""
 
+    def p_for(self, task: Task) -> float:
+        """The dropout probability on a synthetic task."""
+        return self.p(self.m(task))
+
 
 SYNTHETIC_RUNS = 50
-PAPER = Preset(lambda m: 1.0 / m, lambda m: 2.0 / m, SYNTHETIC_RUNS, AUXILIARY_SHARE, published_features=False)
+PAPER = Preset(
+    lambda m: 1.0 / m, lambda task: task.m, lambda m: 2.0 / m, SYNTHETIC_RUNS, AUXILIARY_SHARE, published_features=False
+)
 
 PRESETS = Registry[Preset](
     "preset",
     {
         "paper": PAPER,
         "published": Preset(
-            lambda m: 2.0 / (1.0 + m), lambda m: 2.0 / (1.0 + m), SYNTHETIC_RUNS, 1.0 / 4.0, published_features=True
+            lambda m: 2.0 / (1.0 + m),
+            lambda task: task.nodes_per_graph,
+            lambda m: 2.0 / (1.0 + m),
+            SYNTHETIC_RUNS,
+            1.0 / 4.0,
+            published_features=True,
         ),
         "no-auxiliary": replace(PAPER, auxiliary_share=0.0),
     },

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dropgnn.data.synthetic import task as make
 from dropgnn.experiments.beyond_wl import TASKS, Trial
 from dropgnn.experiments.studies.figure_runs import CHOSEN
-from dropgnn.experiments.studies.scale import Scale
+from dropgnn.experiments.studies.scale import FULL, Scale
 from dropgnn.experiments.summary import Curve, Figure, Found, Summary
 from dropgnn.training.presets import PRESETS
 
@@ -22,12 +22,12 @@ def trials(scale: Scale) -> list[Trial]:
 
 def summarize(found: Sequence[Found]) -> Summary:
     """Test accuracy with 50 runs by p; the default p is marked."""
-    preset = PRESETS[found[0].trial.preset if found else "paper"]
+    preset = PRESETS[found[0].trial.preset if found else FULL.preset]
     runs = str(preset.r)
     curves = []
     for task in CHOSEN:
         points = tuple((p, _values(found, task, p, runs)) for p in PROBABILITIES)
-        curves.append(Curve(TASKS[task], points, mark=preset.p(make(task, 0).m)))
+        curves.append(Curve(TASKS[task], points, mark=preset.p_for(make(task, 0))))
     return [
         Figure(
             TITLE,

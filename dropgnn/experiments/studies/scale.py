@@ -15,7 +15,7 @@ class Scale:
     seeds: int = 10
     few_seeds: int = 5
     epochs: int = 1_000
-    preset: str = "paper"
+    preset: str = "published"
     schedule: str = "constant"
 
     def trials(self, task: str, method: str = "dropout", **settings: Any) -> list[Trial]:
