@@ -77,6 +77,10 @@ class NotShared(UserWarning):
     """Said once where an encoder cannot be shared and every copy is computed by itself."""
 
 
+class NotCompiled(UserWarning):
+    """Said once where numba is missing, and torch does more slowly what compiled loops would."""
+
+
 class DataProblem(DropGNNError, ValueError):
     """A file or a dataset that cannot be read as what it claims to be."""
 

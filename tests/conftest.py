@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from dropgnn import Graph
+from dropgnn import Graph, compiling
 from dropgnn.data.qm9.build import build_qm9
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.qm9.source import PackFiles, installed_files
 from dropgnn.graph import offsets
+
+compiling.SMALL = 0
+"""Graphs of tests are small; compiled loops are tried on them all the same, unless a test asks for torch's way."""
 
 
 def generator(seed: int = 0) -> torch.Generator:

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch_geometric.nn import GINEConv
 
-from dropgnn.engine.compiled import colour_rows
 from dropgnn.engine.compiled import edge_features as compiled
 from dropgnn.engine.compiled.tensors import compiles
+from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import Level, SharedPlan
 from dropgnn.errors import InvalidArgument
 from dropgnn.graph import Graph
@@ -34,27 +34,27 @@ def kinds_of(plan: SharedPlan) -> Kinds:
 
 
 def _kinds(plan: SharedPlan) -> Kinds:
-    colour = plan.edge_colour
+    colour, loops = plan.edge_colour, loops_for(plan.source, plan.work)
     assert colour is not None  # there are edge features, or the encoder would have refused
     if plan.origin is None:
-        kind, first = colour_rows(colour.long().unsqueeze(1))
+        kind, first = loops.colour_rows(colour.long().unsqueeze(1))
         return Kinds(first, kind)
     # Colours are those of the dataset, and few of its edges are in the batch.
     edges = torch.cat([level.edge for level in plan.levels[1:]]).unique()
-    kind, first = colour_rows(colour[edges].long().unsqueeze(1))
+    kind, first = loops.colour_rows(colour[edges].long().unsqueeze(1))
     of_edge = torch.zeros_like(colour)
     of_edge[edges] = kind
     return Kinds(edges[first], of_edge)
 
 
-def can_hear_features(conv: torch.nn.Module, x: Tensor) -> bool:
-    """Whether :func:`hear_features` is what the layer does."""
+def can_hear_features(conv: torch.nn.Module, x: Tensor, work: int) -> bool:
+    """Whether :func:`hear_features` is what the layer does, in a plan of so much work."""
     return (
         isinstance(conv, GINEConv)
         and conv.aggr in ("add", "sum", "mean")
         and not conv.eps.requires_grad
         and (conv.lin is None or conv.lin.weight.dtype == x.dtype)
-        and compiles(x)
+        and compiles(x, work)
     )
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import NNConv
 
+from dropgnn.engine import compiled
 from dropgnn.engine.loops import loops_for
 from dropgnn.engine.pieces import Features, Pieces, multiply, pieces_of
 from dropgnn.engine.plan import Level, SharedPlan
@@ -57,7 +58,7 @@ class Blocks:
 
     @classmethod
     def of(cls, matrix: Tensor) -> Blocks:
-        ptr, by_matrix = loops_for(matrix).group(matrix, int(matrix.max()) + 1 if matrix.numel() else 0)
+        ptr, by_matrix = loops_for(matrix, matrix.numel()).group(matrix, int(matrix.max()) + 1 if matrix.numel() else 0)
         rank = torch.empty_like(matrix)
         rank[by_matrix] = (
             torch.arange(matrix.numel(), dtype=matrix.dtype, device=matrix.device) - ptr[matrix[by_matrix]]
@@ -99,10 +100,10 @@ def network_of(plan: SharedPlan) -> Network:
     return plan.kept["network"]
 
 
-def matrices_of(conv: NNConv, x: Tensor, graph: Graph, network: Network) -> Tensor | Pieces:
+def matrices_of(conv: NNConv, x: Tensor, graph: Graph, network: Network, work: int) -> Tensor | Pieces:
     """The matrix of every distinct edge feature, ``[W, in, out]``, for rows like x; or the pieces they are made of."""
     assert graph.edge_attr is not None  # or the encoder would have refused
-    pieces = None if network.features is None else pieces_of(conv, x, network.features)
+    pieces = None if network.features is None else pieces_of(conv, x, network.features, work)
     if pieces is not None:
         return pieces
     return conv.nn(graph.edge_attr[network.edge]).view(-1, x.size(1), conv.out_channels)
@@ -110,42 +111,42 @@ def matrices_of(conv: NNConv, x: Tensor, graph: Graph, network: Network) -> Tens
 
 def hear_by_matrices(conv: NNConv, x: Tensor, matrices: Tensor | Pieces, level: Level, messages: Messages) -> Tensor:
     """What every state of a level hears, ``[S, out]``."""
-    share = level.weight.new_ones(level.num_states)
+    share, work = level.weight.new_ones(level.num_states), level.pairs.work
     if conv.aggr == "mean":
         share = share / level.edge_ptr.diff().clamp(min=1)
     receiver = level.receiver
     if isinstance(matrices, Pieces):
-        said, column, value = _say_by_pieces(x, matrices, messages)
+        said, column, value = _say_by_pieces(x, matrices, messages, work)
         value, receiver, column = (value * share[receiver]).flatten(), receiver.repeat(len(value)), column.flatten()
     else:
-        said, column = _say_by_matrices(x, matrices, messages)
+        said, column = _say_by_matrices(x, matrices, messages, work)
         value = share[receiver]
-    out = combine(said, level.num_states, receiver, column, value)
+    out = combine(said, level.num_states, receiver, column, value, work=work)
     if conv.root_weight:
         out = out + conv.lin(x)[level.own]
     return out if conv.bias is None else out + conv.bias
 
 
-def _say_by_pieces(x: Tensor, pieces: Pieces, messages: Messages) -> tuple[Tensor, Tensor, Tensor]:
+def _say_by_pieces(x: Tensor, pieces: Pieces, messages: Messages, work: int) -> tuple[Tensor, Tensor, Tensor]:
     """What states say through B and Q, once for every piece, and what each edge of the level carries of it: rows and factors."""
-    loops, piece = loops_for(x), pieces.piece[messages.matrix]
+    loops, piece = loops_for(x, work), pieces.piece[messages.matrix]
     spoken, example = loops.colour_rows(torch.stack([messages.sender.long(), piece.long()], dim=1))
     ptr, order = loops.group(piece[example], pieces.matrices.size(0))
     place = torch.empty_like(order)
     place[order] = torch.arange(order.numel(), dtype=order.dtype)
     ones = x.new_ones(order.numel(), dtype=torch.float64)
-    said = multiply(combine(x, order.numel(), place, messages.sender[example], ones), pieces, ptr)
+    said = multiply(combine(x, order.numel(), place, messages.sender[example], ones, work=work), pieces, ptr)
     value = pieces.value[:, messages.matrix[messages.heard]].double()
     value = torch.cat([value.new_ones(1, value.size(1)), value])
     column = place[spoken][messages.heard] * len(value) + torch.arange(len(value)).unsqueeze(1)
     return said.unflatten(1, (len(value), -1)).flatten(0, 1), column, value
 
 
-def _say_by_matrices(x: Tensor, matrices: Tensor, messages: Messages) -> tuple[Tensor, Tensor]:
+def _say_by_matrices(x: Tensor, matrices: Tensor, messages: Messages, work: int) -> tuple[Tensor, Tensor]:
     """All messages, with room between them, and what each edge of the level carries."""
     blocks = messages.blocks
     ones = x.new_ones(messages.sender.numel(), dtype=torch.float64)
-    rows, products, first = combine(x, blocks.places, blocks.place, messages.sender, ones), [], 0
+    rows, products, first = combine(x, blocks.places, blocks.place, messages.sender, ones, work=work), [], 0
     for chosen, width in blocks.blocks:
         block = rows[first : first + chosen.numel() * width].view(chosen.numel(), width, x.size(1))
         products.append(torch.bmm(block, matrices[chosen]).flatten(0, 1))
@@ -154,7 +155,7 @@ def _say_by_matrices(x: Tensor, matrices: Tensor, messages: Messages) -> tuple[T
 
 
 def _network(plan: SharedPlan) -> Network:
-    loops = loops_for(plan.source)
+    loops = loops_for(plan.source, plan.work)
     assert plan.edge_colour is not None  # there are edge features, or the encoder would have refused
     levels = plan.levels[1:]
     edges = torch.cat([level.edge for level in levels])
@@ -167,5 +168,5 @@ def _network(plan: SharedPlan) -> Network:
         messages.append(Messages(level.sender[example], matrix_of_edge[example], message))
     attr = (plan.graph if plan.origin is None else plan.origin).edge_attr
     assert attr is not None
-    known = attr.is_cpu and not attr.requires_grad
+    known = loops is compiled and attr.is_cpu and not attr.requires_grad
     return Network(edges[first], Features.of(attr[edges[first]]) if known else None, messages)

@@ -167,13 +167,13 @@ class _Layer(NamedTuple):
 def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph) -> list[Tensor] | None:
     """Rows before the first layer and after each, or ``None`` where a layer is not of this form, or so wide that torch's products
     are better."""
-    if not compiles(x) or any(level.silent for level in plan.levels):
+    if not compiles(x, plan.work) or any(level.silent for level in plan.levels):
         return None
     if any(level.rows < 2 for level in plan.levels):  # the norm says what is wrong with that
         return None
     known, features, width = [], [], x.size(1)
     for layer, level in zip(layers, plan.levels[1:], strict=True):
-        modules = _modules(layer, x)
+        modules = _modules(layer, x, plan.work)
         if modules is None or not modules.fit(x, width):
             return None
         kinds = kinds_of(plan) if isinstance(layer.message, GINEConv) else None
@@ -186,13 +186,13 @@ def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph
     return [x, *_Stack.apply(known, x, *features, *parameters)]
 
 
-def _modules(layer: Layer, x: Tensor) -> _Modules | None:
+def _modules(layer: Layer, x: Tensor, work: int) -> _Modules | None:
     """The modules of a GIN or GINE layer whose norms take batch statistics, or ``None`` for any other layer."""
     conv = layer.message
     if type(conv) is GINConv:
         if conv.aggr not in ("add", "sum", "mean") or conv.eps.requires_grad:
             return None
-    elif type(conv) is not GINEConv or not can_hear_features(conv, x):
+    elif type(conv) is not GINEConv or not can_hear_features(conv, x, work):
         return None
     if layer.update is not None or len(layer.behind) != 2 or type(layer.behind[0]) is not torch.nn.Sequential:
         return None

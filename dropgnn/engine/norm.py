@@ -79,7 +79,7 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
             plain = super().forward(x)
             return plain.relu() if self.relu else plain
         self._check(x, given, given.rows)
-        norm = _CompiledNorm if compiles(x) else TorchNorm
+        norm = _CompiledNorm if compiles(x, given.rows) else TorchNorm
         out, mean, variance = norm.apply(x, given.weight, *self._affine(x), self.eps, self.relu)
         self.update_running(mean, variance, given.rows)
         return out

@@ -62,9 +62,12 @@ class Pieces(NamedTuple):
     value: Tensor
 
 
-def pieces_of(conv: NNConv, x: Tensor, features: Features) -> Pieces | None:
-    """The pieces of a layer's network, or ``None`` where it is not of this form, or they would not be fewer matrices."""
-    if not compiles(x) or not _is_piecewise_linear(conv.nn):
+def pieces_of(conv: NNConv, x: Tensor, features: Features, work: int) -> Pieces | None:
+    """The pieces of a layer's network, or ``None`` where it is not of this form, or they would not be fewer matrices.
+
+    ``work`` is the plan's.
+    """
+    if not compiles(x, work) or not _is_piecewise_linear(conv.nn):
         return None
     first, _, last = conv.nn
     if first.weight.dtype != x.dtype or last.weight.dtype != x.dtype:

@@ -35,11 +35,11 @@ def make_plan(
         degrees: Whether layers look at the degrees after dropping (GCN): they are part of the initial colour then.
         loops: ``compiled`` or ``vectorised``; by default what suits the device.
     """
-    loops = loops or loops_for(graph.x)
+    loops = loops or loops_for(graph.x, graph.num_nodes * runs.num_copies)
     alike = alike_edges(graph, loops)
     refine = _Refine(Setting.of(graph, runs, mode, alike, loops), mode, loops)
     colour, source = _initial_colours(graph, loops)
-    pairs, source = _before_the_first_layer(mode, colour, source, refine.setting.drop_ptr, refine.setting.drop_item)
+    pairs, source = _before_the_first_layer(mode, graph, runs, colour, source, refine.setting)
     if degrees:
         level = refine.count_edges(pairs)
         source = source[level.own]
@@ -100,10 +100,13 @@ def _initial_colours(graph: Graph, loops: ModuleType) -> tuple[Tensor, Tensor]:
 
 
 def _before_the_first_layer(
-    mode: Mode, colour: Tensor, source: Tensor, ptr: Tensor, dropped: Tensor
+    mode: Mode, graph: Graph, runs: Runs, colour: Tensor, source: Tensor, setting: Setting
 ) -> tuple[Pairs, Tensor]:
     """Pairs that look different before any layer: dropped nodes, zeroed or absent."""
-    nothing = source.new_empty(0, dtype=torch.float64)
+    nothing, ptr, dropped = source.new_empty(0, dtype=torch.float64), setting.drop_ptr, setting.drop_item
+    if isinstance(mode, (ZeroInputs, ZeroLayers, RemoveNodes)):
+        always = torch.bincount(dropped, minlength=graph.num_nodes) == runs.copies_per_graph[graph.batch]
+        colour = colour.masked_fill(always, ABSENT)
     if isinstance(mode, (ZeroInputs, ZeroLayers)):
         label = torch.full_like(dropped, source.numel())
         return Pairs(colour, ptr, dropped, label, nothing, nothing), torch.cat([source, source.new_tensor([-1])])

@@ -70,7 +70,8 @@ def pool(
 
 def _pool_projected(xs: Sequence[Tensor], heads: Sequence[Sequence[Tensor]], where: Any) -> tuple[Tensor, ...]:
     tensors = (*xs, *chain.from_iterable(heads))
-    if all(map(compiles, tensors)) and len({tensor.dtype for tensor in tensors}) == 1:
+    work = where[0][-1].work
+    if all(compiles(tensor, work) for tensor in tensors) and len({tensor.dtype for tensor in tensors}) == 1:
         return _PoolProjected.apply(*where, *tensors)
     return tuple(
         torch.stack(_pool_rows([x @ weight.t() for x, weight in zip(xs, head, strict=True)], where)) for head in heads
@@ -78,23 +79,23 @@ def _pool_projected(xs: Sequence[Tensor], heads: Sequence[Sequence[Tensor]], whe
 
 
 def _pool_rows(xs: Sequence[Tensor], where: Any) -> tuple[Tensor, ...]:
-    if all(map(compiles, xs)):
-        return _PoolRows.apply(*where, *xs)
     pairs, chosen, runs, graph_of_node = where
+    if all(compiles(x, level.work) for x, level in zip(xs, pairs, strict=True)):
+        return _PoolRows.apply(*where, *xs)
     return tuple(_pool_slice(x, level, runs, graph_of_node)[chosen] for x, level in zip(xs, pairs, strict=True))
 
 
 def _pool_slice(y: Tensor, pairs: Pairs, runs: Runs, graph_of_node: Tensor) -> Tensor:
-    there = pairs.label >= 0
-    undropped = sum_rows(y[pairs.base], graph_of_node, runs.num_graphs)
+    there, usual, changed = pairs.label >= 0, pairs.base >= 0, pairs.base[pairs.node] >= 0
+    undropped = sum_rows(y[pairs.base[usual]], graph_of_node[usual], runs.num_graphs)
     gained = sum_rows(y[pairs.label[there]], pairs.copy[there], runs.num_copies)
-    lost = sum_rows(y[pairs.base[pairs.node]], pairs.copy, runs.num_copies)
+    lost = sum_rows(y[pairs.base[pairs.node[changed]]], pairs.copy[changed], runs.num_copies)
     return undropped[runs.graph] + gained - lost
 
 
 def average_copies(pooled: Tensor, copies: Copies, runs: Runs) -> Tensor:
     """The weighted mean over the copies of each graph, of kinds ``[L, D, out]``: ``[L, G, out]``."""
-    if compiles(pooled):
+    if compiles(pooled, pooled.size(1) * runs.num_copies):
         return _AverageCopies.apply(pooled, copies.kind, runs)
     total = runs.weight.new_zeros(runs.num_graphs).index_add(0, runs.graph, runs.weight)
     share = (runs.weight / total[runs.graph]).to(pooled.dtype).unsqueeze(1)
@@ -145,9 +146,9 @@ class _PoolProjected(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        slices, found = len(ctx.where), []
+        slices, saved, found = len(ctx.where), ctx.saved_tensors, []  # asked for once: checkpoints recompute only once
         for number, (gradient, where) in enumerate(zip(torch.cat(gradients, dim=2).numpy(), ctx.where, strict=True)):
-            x, weight = ctx.saved_tensors[number::slices]
+            x, weight = saved[number::slices]
             projected = torch.from_numpy(compiled.pool_back(gradient, x.size(0), *where))
             to_x, to_weight = _project_back(projected, x, weight, wanted=ctx.needs_input_grad[4 + number])
             found.append((to_x, *to_weight.split(ctx.widths)))

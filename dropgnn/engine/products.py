@@ -19,9 +19,9 @@ from dropgnn.engine.plan import Level, Pairs
 from dropgnn.runs.runs import Runs
 
 
-def combine(x: Tensor, rows: int, row: Tensor, column: Tensor, value: Tensor) -> Tensor:
-    """The product of a sparse matrix, given as triples ``[K]``, with x; ``[rows, F]``."""
-    if compiles(x):
+def combine(x: Tensor, rows: int, row: Tensor, column: Tensor, value: Tensor, *, work: int) -> Tensor:
+    """The product of a sparse matrix, given as triples ``[K]``, with x; ``[rows, F]``. ``work`` is the plan's."""
+    if compiles(x, work):
         arguments = (row, column, value)
         return _Compiled.apply(x, rows, compiled.combine, compiled.combine_back, arguments)
     return sum_rows(value.to(x.dtype).unsqueeze(1) * x[column], row, rows)
@@ -29,7 +29,7 @@ def combine(x: Tensor, rows: int, row: Tensor, column: Tensor, value: Tensor) ->
 
 def hear(x: Tensor, level: Level, *, own: float, mean: bool) -> Tensor:
     """``own`` times a state's own row below and the sum (or mean) of the rows it hears, ``[S_l, F]``."""
-    if compiles(x):
+    if compiles(x, level.pairs.work):
         arguments = (level.own, level.edge_ptr, level.sender, own, mean)
         return _Compiled.apply(x, level.num_states, compiled.hear, compiled.hear_back, arguments)
     heard = sum_rows(x[level.sender], level.receiver, level.num_states)
@@ -40,7 +40,7 @@ def hear(x: Tensor, level: Level, *, own: float, mean: bool) -> Tensor:
 
 def average(xs: Sequence[Tensor], pairs: Sequence[Pairs], runs: Runs) -> Tensor:
     """For every node the weighted sum of its rows over all copies, slices ``[S_l, F_l]`` side by side: ``[N, F]``."""
-    if all(map(compiles, xs)):
+    if all(compiles(x, level.work) for x, level in zip(xs, pairs, strict=True)):
         return _Average.apply(pairs, runs.weight, *xs)
     summed = []
     for x, level in zip(xs, pairs, strict=True):

@@ -100,7 +100,7 @@ def _run_layers(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Gra
             heard = hear_by_matrices(
                 layer.message, x, matrices(layer.message, x), level, matrices.network.levels[number - 1]
             )
-        elif can_hear_features(layer.message, x):
+        elif can_hear_features(layer.message, x, plan.work):
             heard = hear_features(layer.message, x, level, graph, kinds_of(plan))
         else:
             heard = _hear(layer.message, x, plan.levels[number - 1], level, graph)
@@ -127,7 +127,7 @@ class _Matrices:
 
     def __call__(self, conv: NNConv, x: Tensor) -> Tensor | Pieces:
         if conv not in self.found:
-            self.found[conv] = matrices_of(conv, x, self.graph, self.network)
+            self.found[conv] = matrices_of(conv, x, self.graph, self.network, self.plan.work)
         return self.found[conv]
 
 
@@ -165,7 +165,7 @@ def _hear_gcn(conv: GCNConv, x: Tensor, below: Level, level: Level, graph: Graph
         value = (degree_below[column].double() * level.degree[row]).rsqrt()
         row = torch.cat([torch.arange(level.num_states, device=x.device), row])
         column, value = torch.cat([level.own, column]), torch.cat([1.0 / level.degree.double(), value])
-    out = combine(x, level.num_states, row, column, value)
+    out = combine(x, level.num_states, row, column, value, work=level.pairs.work)
     return out if conv.bias is None else out + conv.bias
 
 

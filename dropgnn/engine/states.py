@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 import torch
 from torch import Tensor
 
+from dropgnn.compiling import worth_compiling
 from dropgnn.engine.allowed import why_not_row_by_row
 from dropgnn.engine.copies import expand
 from dropgnn.engine.embedded import Embedded, Rows, Transform, maxima
@@ -135,8 +136,9 @@ class States(Embedded):
         once."""
         pieces, runs, batch = self.layered.slices(), self.runs, self.plan.graph.batch
         assert pieces is not None
-        kinds = distinct_copies if batch.device.type == "cpu" else every_copy
-        copies = kinds(self.plan.levels[-1].pairs, runs, batch)
+        last = self.plan.levels[-1].pairs
+        kinds = distinct_copies if batch.is_cpu and worth_compiling(last.work) else every_copy
+        copies = kinds(last, runs, batch)
         xs = [self.xs[number] for number in pieces]
         return pool(xs, [head.parts for head in heads], self._pairs(pieces), copies.chosen, runs, batch), copies
 

@@ -79,6 +79,7 @@ def _label_layer(
         return torch.where(found, label[order[at]], base[of]) if listed.numel() else base[of]
 
     absent = _find(gone, copy * num_items + here, copy >= 0)[0] if removes else torch.zeros_like(here, dtype=torch.bool)
+    absent[:num_nodes] |= _count_unlisted(next_node, num_nodes, setting.weights) == 0
     edge, pair = enumerate_blocks(in_ptr[here], in_ptr.diff()[here])
     if cuts:
         kept = ~_find(gone, copy[pair] * num_items + in_item[edge], copy[pair] >= 0)[0]
@@ -109,12 +110,19 @@ def _label_layer(
     )  # fmt: skip
 
 
+def _count_unlisted(node: Tensor, num_nodes: int, weights: Weights) -> Tensor:
+    """For every node the number of copies in which it looks as in the undropped graph."""
+    graphs = int(weights.graph_of_node[-1]) + 1 if num_nodes else 0
+    copies = torch.bincount(weights.graph_of_copy, minlength=graphs)
+    return copies[weights.graph_of_node] - torch.bincount(node, minlength=num_nodes)
+
+
 def weigh(
     base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, weights: Weights, states: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """How much every state counts, and every pair and node; see ``compiled.weigh``."""
     copy_weight, graph_of_copy, graph_of_node, share_ptr, share_copy, share_weight = weights
-    copy, there = _copies(ptr), label >= 0
+    copy, there, usual = _copies(ptr), label >= 0, base >= 0
     graphs = int(torch.cat([graph_of_copy, graph_of_node]).max()) + 1 if graph_of_node.numel() else 0
     total = copy_weight.new_zeros(graphs).index_add(0, graph_of_copy, copy_weight) if graphs else copy_weight[:0]
     number = torch.bincount(graph_of_copy, minlength=graphs)
@@ -122,8 +130,10 @@ def weigh(
     counting = torch.bincount(graph_of_copy[copy_weight > 0], minlength=graphs)[graph_of_node]
     counting = counting.index_add(0, node, -(copy_weight[copy] > 0).long())
     rest = total[graph_of_node].index_add(0, node, -copy_weight[copy]) * (counting > 0)
-    weight = rest.new_zeros(states).index_add(0, label[there], copy_weight[copy[there]]).index_add(0, base, rest)
-    count = left.new_zeros(states).index_add(0, label[there], left.new_ones(int(there.sum()))).index_add(0, base, left)
+    weight = rest.new_zeros(states).index_add(0, label[there], copy_weight[copy[there]])
+    weight = weight.index_add(0, base[usual], rest[usual])
+    count = left.new_zeros(states).index_add(0, label[there], left.new_ones(int(there.sum())))
+    count = count.index_add(0, base[usual], left[usual])
     if not share_ptr.numel():
         return weight, count, rest[:0], rest
     owner = _copies(share_ptr)
@@ -149,14 +159,13 @@ def cut_pairs(
     nodes, _ = enumerate_blocks(node_ptr[chosen], sizes)
     copies, graph = enumerate_blocks(copy_ptr[chosen], copy_ptr.diff()[chosen])
     pair, copy = enumerate_blocks(ptr[copies], ptr.diff()[copies])
-    old, there = label[pair].long(), label[pair] >= 0
-    used = torch.unique(torch.cat([base[nodes].long(), old[there]]))
+    old_base, old_label = base[nodes].long(), label[pair].long()
+    used = torch.unique(torch.cat([old_base[old_base >= 0], old_label[old_label >= 0]]))
     numbers[used] = torch.arange(used.numel(), dtype=numbers.dtype, device=numbers.device)
-    new_label = torch.full(old.shape, ABSENT, dtype=numbers.dtype, device=numbers.device)
-    new_label[there] = numbers[old[there]]
+    new_base, new_label = (torch.where(old >= 0, numbers[old], ABSENT) for old in (old_base, old_label))
     shift = (offsets(sizes) - node_ptr[chosen])[graph[copy]]
     new_ptr = torch.nn.functional.pad(ptr.diff()[copies].cumsum(0), (1, 0)).int()
-    return used, numbers[base[nodes]], new_ptr, (node[pair] + shift).int(), new_label
+    return used, new_base, new_ptr, (node[pair] + shift).int(), new_label
 
 
 def cut_states(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from dropgnn.compiling import worth_compiling
 from dropgnn.graph import offsets
 from dropgnn.runs import loops
 
@@ -22,13 +23,13 @@ def list_dropped(chosen: Tensor, sizes: Tensor, r: Tensor) -> Tensor:
     tensor([[0, 0, 1, 3],
             [0, 1, 1, 0]])
     """
-    if chosen.is_cpu:
+    if chosen.is_cpu and worth_compiling(chosen.numel()):
         return torch.from_numpy(loops.list_dropped(*(tensor.contiguous().numpy() for tensor in (chosen, sizes, r))))
     return list_by_tensors(chosen, sizes, r)
 
 
 def list_by_tensors(chosen: Tensor, sizes: Tensor, r: Tensor) -> Tensor:
-    """The same on other devices."""
+    """As :func:`list_dropped`, by tensor operations."""
     graph = torch.repeat_interleave(torch.arange(sizes.numel(), device=sizes.device), sizes)
     item, run = chosen.nonzero(as_tuple=True)
     asked = run < r[graph[item]]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dropgnn.compiling import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def list_dropped(chosen, sizes, r):
     """The pairs (copy, item) of what was chosen; see ``dropped.py``."""
     found = np.empty((2, np.count_nonzero(chosen)), np.int64)

@@ -6,12 +6,12 @@ A graph is ``ptr [n + 1], neighbor [E], colour [n]``; ``sets [M, k]`` lists what
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dropgnn.compiling import compiled
 from dropgnn.theory.words import combine, mix
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _root(part, here):
     """The representative of a component; paths are halved on the way."""
     while part[here] != here:
@@ -20,7 +20,7 @@ def _root(part, here):
     return here
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _is_new(keys, stamps, stamp, key):
     """Whether a key comes for the first time since the stamp was renewed; it is remembered."""
     mask = np.uint64(keys.size - 1)
@@ -32,7 +32,7 @@ def _is_new(keys, stamps, stamp, key):
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def hash_views(ptr, neighbor, colour, sets, depth, removes, knows_itself, keep):
     """64-bit words for what is seen: equal views have equal words.
 
@@ -120,7 +120,7 @@ def hash_views(ptr, neighbor, colour, sets, depth, removes, knows_itself, keep):
     return of_copy, of_node, of_pair
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def exact_round(ptr, neighbor, graph, labels):
     """One round of refinement over all copies, ``labels [M, n]`` with -1 for absent nodes: new labels, and how many.
 

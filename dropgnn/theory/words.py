@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dropgnn.compiling import compiled
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def mix(value):
     """The finaliser of splitmix64: a bijection of 64-bit words under which nearby numbers part ways."""
     value = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
@@ -15,7 +16,7 @@ def mix(value):
     return value ^ (value >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def combine(one, other):
     """One word for two that must not be exchangeable: a node and what it hears, a sender and the colour of its edge."""
     return mix(np.uint64(0xD1342543DE82EF95) * one + other)

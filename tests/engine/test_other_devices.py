@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive
-from dropgnn.engine import edge_features, fused, loops, norm, pieces, products, states, vectorised
+from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, compiling
+from dropgnn.engine import vectorised
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.engine.planning import make_plan
-from dropgnn.engine.pooling import every_copy
 from dropgnn.nn import MPNN, LayerReadout, Pooled
 from dropgnn.runs.modes import MODES
 from dropgnn.testing import assert_engines_agree
@@ -24,11 +23,8 @@ from tests.engine.test_shared import random_graph, states_of_pairs
 
 @pytest.fixture
 def no_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on another device: planning by tensor operations, products by index."""
-    monkeypatch.setattr(loops, "compiled", vectorised)
-    for module in (products, fused, edge_features, norm, pieces):
-        monkeypatch.setattr(module, "compiles", lambda x: False)
-    monkeypatch.setattr(states, "distinct_copies", every_copy)
+    """As on another device, and for small work: planning by tensor operations, products by index."""
+    monkeypatch.setattr(compiling, "SMALL", 10**18)
 
 
 def same_partition(a: Tensor, b: Tensor) -> bool:

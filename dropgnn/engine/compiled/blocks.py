@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dropgnn.compiling import compiled
 
 ROWS = 256
 """The most rows in a block: sums over one are in the dtype of the rows."""
@@ -15,18 +16,18 @@ LARGEST = MULTIPLICATIONS // 16
 """The most weights of a matrix: of a larger one blocks would have too few rows, and torch's products are better."""
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def rows_of_block(weight):
     return min(ROWS, MULTIPLICATIONS // max(weight.size, 1))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def turned(weight):
     """Transposed in memory: small products are a quarter faster than with the order turned on the way."""
     return np.ascontiguousarray(weight.T)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def map_rows(x, weight):
     """``W x`` for every row."""
     out, step, columns = np.empty((x.shape[0], weight.shape[0]), x.dtype), rows_of_block(weight), turned(weight)
@@ -35,7 +36,7 @@ def map_rows(x, weight):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def map_back(gradient, x, weight, arriving):
     """Gradients of x, added to what is ``arriving`` there anyway, and of the weight; where ``arriving`` has no rows, nobody asks
     for the former."""
@@ -51,7 +52,7 @@ def map_back(gradient, x, weight, arriving):
     return to_x, to_weight
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_onto(out, x):
     for row in range(x.shape[0]):
         for column in range(x.shape[1]):

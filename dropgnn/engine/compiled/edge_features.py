@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dropgnn.compiling import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def hear(x, features, own, edge_ptr, sender, edge, kind, factor, mean):
     """``factor`` times a state's own row below and the sum, or the mean, of what it hears.
 
@@ -25,7 +26,7 @@ def hear(x, features, own, edge_ptr, sender, edge, kind, factor, mean):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def hear_back(gradient, x, features, own, edge_ptr, sender, edge, kind, factor, mean):
     """Gradients of the rows and of the features."""
     to_x, to_features = np.zeros_like(x), np.zeros_like(features)

@@ -7,13 +7,14 @@ weighted mean and variance.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dropgnn.compiling import compiled
 
 BLOCK = 128
 FAST = {"contract", "reassoc", "nsz"}
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def forward(x, weight, gain, bias, eps, relu):
     """Normalised rows, their weighted mean and variance, 1 / sqrt(variance + eps), and each row's share of the weight."""
     share, moments, seen = shares(x, weight), np.zeros((2, x.shape[1])), 0.0
@@ -26,7 +27,7 @@ def forward(x, weight, gain, bias, eps, relu):
     return out, centre, moments[1].astype(x.dtype), scale, share
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def backward(gradient, x, out, share, centre, scale, gain, relu):
     """Gradients of the rows, of the gain and of the bias."""
     to_x, sums = np.empty_like(x), np.zeros((2, x.shape[1]))
@@ -38,13 +39,13 @@ def backward(gradient, x, out, share, centre, scale, gain, relu):
     return to_x, to_gain, to_bias
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def shares(x, weight):
     """Each row's share of the weight, in the dtype of the rows."""
     return (weight / weight.sum()).astype(x.dtype)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def measure(x, share, seen, moments):
     """Take rows into moments, which have ``seen`` so much of the weight before, and return how much by then.
 
@@ -71,13 +72,13 @@ def measure(x, share, seen, moments):
     return seen + weight
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def centre_and_scale(x, moments, eps):
     """The mean and 1 / sqrt(variance + eps), in the dtype of the rows."""
     return moments[0].astype(x.dtype), (1.0 / np.sqrt(moments[1] + eps)).astype(x.dtype)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def normalise(x, out, centre, factor, bias, relu):
     for row in range(x.shape[0]):
         for column in range(x.shape[1]):
@@ -85,7 +86,7 @@ def normalise(x, out, centre, factor, bias, relu):
             out[row, column] = max(value, x.dtype.type(0)) if relu else value
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def add_up(gradient, x, out, centre, relu, passed, sums):
     """What of the gradient the ReLU has ``passed``; its ``sums``, as it is and along the rows."""
     width = x.shape[1]
@@ -100,13 +101,13 @@ def add_up(gradient, x, out, centre, relu, passed, sums):
     sums[1] += along
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def gain_and_bias(x, sums, scale):
     """The gradients of the gain and of the bias."""
     return (sums[1] * scale).astype(x.dtype), sums[0].astype(x.dtype)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@compiled(fastmath=FAST)
 def pull(passed, x, share, centre, scale, gain, to_gain, to_bias):
     """From the gradient that the ReLU passed to that of the rows, in place."""
     factor, slope = scale * gain, scale * to_gain

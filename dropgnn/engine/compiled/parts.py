@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dropgnn.compiling import compiled
 from dropgnn.engine.compiled.tensors import on_tensors
 
 
 @on_tensors
-@njit(cache=True, nogil=True)
+@compiled()
 def cut_pairs(chosen, node_ptr, copy_ptr, base, ptr, node, label, numbers):
     """The pairs of the chosen graphs, and the states that occur among them, in the order in which they are met.
 
@@ -27,10 +27,12 @@ def cut_pairs(chosen, node_ptr, copy_ptr, base, ptr, node, label, numbers):
     for graph in chosen:
         for here in range(node_ptr[graph], node_ptr[graph + 1]):
             state = base[here]
-            if numbers[state] < 0:
-                numbers[state], used[count] = count, state
-                count += 1
-            new_base[nodes + here - node_ptr[graph]] = numbers[state]
+            if state >= 0:
+                if numbers[state] < 0:
+                    numbers[state], used[count] = count, state
+                    count += 1
+                state = numbers[state]
+            new_base[nodes + here - node_ptr[graph]] = state
         for copy in range(copy_ptr[graph], copy_ptr[graph + 1]):
             for pair in range(ptr[copy], ptr[copy + 1]):
                 state = label[pair]
@@ -48,7 +50,7 @@ def cut_pairs(chosen, node_ptr, copy_ptr, base, ptr, node, label, numbers):
 
 
 @on_tensors
-@njit(cache=True, nogil=True)
+@compiled()
 def cut_states(used, below, own, degree, edge_ptr, sender, edge):
     """The states ``used`` and what they hear; ``below`` has the new numbers of the states one level below."""
     new_own, new_degree = np.empty(used.size, np.int32), np.empty(used.size, np.int32)

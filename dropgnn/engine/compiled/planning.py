@@ -7,8 +7,8 @@ A pair that is not listed looks exactly like its node in the undropped graph.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dropgnn.compiling import compiled
 from dropgnn.engine.compiled.table import slot, table_for
 from dropgnn.engine.compiled.tensors import on_tensors
 from dropgnn.engine.plan import ABSENT
@@ -16,7 +16,7 @@ from dropgnn.theory.words import combine, mix
 
 
 @on_tensors
-@njit(cache=True, nogil=True)
+@compiled()
 def colour_rows(words):
     """One number per distinct row of 64-bit words, and a row that has it."""
     table, keys = table_for(words.shape[0]), np.empty(words.shape[0], np.uint64)
@@ -34,7 +34,7 @@ def colour_rows(words):
 
 
 @on_tensors
-@njit(cache=True, nogil=True)
+@compiled()
 def group(values, number):
     """Stable counting sort: positions ordered by value, and where each value's positions begin."""
     ptr = np.zeros(number + 1, np.int32)
@@ -50,7 +50,7 @@ def group(values, number):
 
 
 @on_tensors
-@njit(cache=True, nogil=True)
+@compiled()
 def refine(base, ptr, node, label, setting, cuts, removes, own_only):
     """One round of colour refinement, for the undropped graphs and for the listed pairs.
 
@@ -76,7 +76,7 @@ def refine(base, ptr, node, label, setting, cuts, removes, own_only):
     return next_base, next_ptr, next_node, next_label, own, degree, edge_ptr, sender, edge, *counted
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _spread_effect(ptr, node, setting, num_nodes, own_only):
     """The pairs that notice something one layer later: those that did, whoever hears them (unless ``own_only``), and the extra
     ones.
@@ -115,10 +115,13 @@ def _spread_effect(ptr, node, setting, num_nodes, own_only):
     return next_ptr, next_node[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _name_states(pairs, next_ptr, next_node, setting, cuts, removes, own_only):
-    """Labels by the words of what is heard. The states met for the first time in copy c are ``new_ptr[c + 1] :
-    new_ptr[c + 2]``, copy -1 being the undropped graph; ``met`` says at which node each was."""
+    """Labels by the words of what is heard.
+
+    The states met for the first time in copy c are ``new_ptr[c + 1] : new_ptr[c + 2]``, copy -1 being the undropped graph;
+    ``met`` says at which node each was. Nodes that look otherwise in every copy are ``ABSENT`` there.
+    """
     (base, ptr, node, label), drop_ptr, drop_item = pairs, setting.drop_ptr, setting.drop_item
     in_ptr, in_node, in_colour, in_item = setting.edges[:4]
     num_nodes, count, edges = base.size, 0, 0
@@ -133,6 +136,7 @@ def _name_states(pairs, next_ptr, next_node, setting, cuts, removes, own_only):
         edge_word[edge] = mix(in_colour[edge])
     word = usual.copy()  # of the labels in the copy at hand
     coloured = in_colour.size > 0
+    unlisted = _count_unlisted(next_ptr, next_node, num_nodes, setting.weights)
     gone = np.full(setting.num_items, -2, np.int32)
     for copy in range(-1, ptr.size - 1):
         first, last = 0, num_nodes
@@ -144,7 +148,11 @@ def _name_states(pairs, next_ptr, next_node, setting, cuts, removes, own_only):
                 word[node[pair]] = mix(label[pair])
         for pair in range(first, last):
             here = pair if copy < 0 else next_node[pair]
-            if removes and gone[here] == copy:
+            if copy < 0:
+                if unlisted[here] == 0:
+                    next_base[here] = ABSENT
+                    continue
+            elif removes and gone[here] == copy:
                 next_label[pair] = ABSENT
                 continue
             total, degree = np.uint64(0), 1
@@ -176,7 +184,23 @@ def _name_states(pairs, next_ptr, next_node, setting, cuts, removes, own_only):
     return next_base, next_label, met[:count].copy(), new_ptr, degrees[:count].copy(), edges
 
 
-@njit(cache=True, nogil=True)
+@compiled()
+def _count_unlisted(ptr, node, num_nodes, weights):
+    """For every node the number of copies in which it looks as in the undropped graph."""
+    graph_of_copy, graph_of_node = weights[1], weights[2]
+    graphs = np.int64(graph_of_node[-1]) + 1 if graph_of_node.size else 0
+    copies, unlisted = np.zeros(graphs, np.int64), np.empty(num_nodes, np.int64)
+    for copy in range(graph_of_copy.size):
+        if graph_of_copy[copy] < graphs:
+            copies[graph_of_copy[copy]] += 1
+    for here in range(num_nodes):
+        unlisted[here] = copies[graph_of_node[here]]
+    for pair in range(ptr[-1]):
+        unlisted[node[pair]] -= 1
+    return unlisted
+
+
+@compiled()
 def _list_edges(pairs, met, new_ptr, setting, cuts, most):
     """For every state its own label below, where its edges begin, and for every edge the label below of its sender, and the edge;
     none where at ``most`` 0 are asked for."""
@@ -209,7 +233,7 @@ def _list_edges(pairs, met, new_ptr, setting, cuts, most):
     return own, edge_ptr, sender[:edges], at[:edges]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _weigh(base, ptr, node, label, weights, states):
     """How much every state counts: the weight of its pairs, and how many there are. And for every node how much the
     copies count that do not list it; with shares (``share_ptr`` not empty), also how much each pair counts."""
@@ -258,7 +282,7 @@ def _weigh(base, ptr, node, label, weights, states):
 weigh = on_tensors(_weigh)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _share(share_ptr, share_copy, share_weight, here, copy):
     """The weight of ``copy`` for node ``here``, by bisection."""
     low, high = share_ptr[here], share_ptr[here + 1]

@@ -4,19 +4,19 @@ many."""
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dropgnn.compiling import compiled
 from dropgnn.theory.words import mix
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _add(out, row, x, column, value):
     """out[row] += value * x[column]"""
     for feature in range(x.shape[1]):
         out[row, feature] += value * x[column, feature]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def combine(x, rows, row, column, value):
     """Any sparse matrix, as triples."""
     out = np.zeros((rows, x.shape[1]), x.dtype)
@@ -25,12 +25,12 @@ def combine(x, rows, row, column, value):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def combine_back(x, rows, row, column, value):
     return combine(x, rows, column, row, value)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def hear(x, rows, own, edge_ptr, sender, factor, mean):
     """``factor`` times a state's own row below and the sum, or the mean, of the rows it hears."""
     out = np.empty((rows, x.shape[1]), x.dtype)
@@ -38,14 +38,14 @@ def hear(x, rows, own, edge_ptr, sender, factor, mean):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def hear_back(x, rows, own, edge_ptr, sender, factor, mean):
     out = np.zeros((rows, x.shape[1]), x.dtype)
     scatter(out, x, own, edge_ptr, sender, factor, mean)
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def gather(out, x, first, last, own, edge_ptr, sender, factor, mean):
     """What some of the states hear."""
     one = x.dtype.type(1)
@@ -59,7 +59,7 @@ def gather(out, x, first, last, own, edge_ptr, sender, factor, mean):
             _add(out, state, x, there, share)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def scatter(out, x, own, edge_ptr, sender, factor, mean):
     """The transpose, for all states, added onto ``out``."""
     one = x.dtype.type(1)
@@ -70,12 +70,13 @@ def scatter(out, x, own, edge_ptr, sender, factor, mean):
             _add(out, sender[edge], x, state, share)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def average(x, rows, base, ptr, node, label, share, rest, copy_weight):
     """The weighted sum over copies of every node's rows."""
     out = np.zeros((rows, x.shape[1]), x.dtype)
     for here in range(base.size):
-        _add(out, here, x, base[here], x.dtype.type(rest[here]))
+        if base[here] >= 0:
+            _add(out, here, x, base[here], x.dtype.type(rest[here]))
     for copy in range(ptr.size - 1):
         for pair in range(ptr[copy], ptr[copy + 1]):
             if label[pair] >= 0:
@@ -84,11 +85,12 @@ def average(x, rows, base, ptr, node, label, share, rest, copy_weight):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def average_back(x, rows, base, ptr, node, label, share, rest, copy_weight):
     out = np.zeros((rows, x.shape[1]), x.dtype)
     for here in range(base.size):
-        _add(out, base[here], x, here, x.dtype.type(rest[here]))
+        if base[here] >= 0:
+            _add(out, base[here], x, here, x.dtype.type(rest[here]))
     for copy in range(ptr.size - 1):
         for pair in range(ptr[copy], ptr[copy + 1]):
             if label[pair] >= 0:
@@ -97,7 +99,7 @@ def average_back(x, rows, base, ptr, node, label, share, rest, copy_weight):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_states(base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
     """For every copy a word for the states of its nodes, with their multiplicities, and how many nodes it has."""
     copies = graph_of_copy.size
@@ -118,22 +120,24 @@ def count_states(base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
     return words, sizes
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pool(out, x, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
     """The sum over the nodes of every chosen copy into ``out [chosen, F]``: that of the undropped graph, and what is different in
     the copy."""
     one, undropped = x.dtype.type(1), np.zeros((graphs, x.shape[1]), x.dtype)
     for here in range(base.size):
-        _add(undropped, graph_of_node[here], x, base[here], one)
+        if base[here] >= 0:
+            _add(undropped, graph_of_node[here], x, base[here], one)
     for number, copy in enumerate(chosen):
         out[number] = undropped[graph_of_copy[copy]]
         for pair in range(ptr[copy], ptr[copy + 1]):
-            _add(out, number, x, base[node[pair]], -one)
+            if base[node[pair]] >= 0:
+                _add(out, number, x, base[node[pair]], -one)
             if label[pair] >= 0:
                 _add(out, number, x, label[pair], one)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def pool_back(gradient, states, chosen, base, ptr, node, label, graph_of_copy, graph_of_node, graphs):
     """From rows ``[chosen, F]`` to rows ``[states, F]``."""
     one, undropped = gradient.dtype.type(1), np.zeros((graphs, gradient.shape[1]), gradient.dtype)
@@ -141,15 +145,17 @@ def pool_back(gradient, states, chosen, base, ptr, node, label, graph_of_copy, g
     for number, copy in enumerate(chosen):
         _add(undropped, graph_of_copy[copy], gradient, number, one)
         for pair in range(ptr[copy], ptr[copy + 1]):
-            _add(out, base[node[pair]], gradient, number, -one)
+            if base[node[pair]] >= 0:
+                _add(out, base[node[pair]], gradient, number, -one)
             if label[pair] >= 0:
                 _add(out, label[pair], gradient, number, one)
     for here in range(base.size):
-        _add(out, base[here], undropped, graph_of_node[here], one)
+        if base[here] >= 0:
+            _add(out, base[here], undropped, graph_of_node[here], one)
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def average_copies(pooled, kind, graph_of_copy, weight, graphs):
     """The weighted mean over the copies of every graph, ``[L, D, F]`` to ``[L, G, F]``."""
     out = np.zeros((pooled.shape[0], graphs, pooled.shape[2]), pooled.dtype)
@@ -160,7 +166,7 @@ def average_copies(pooled, kind, graph_of_copy, weight, graphs):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def average_copies_back(means, kinds, kind, graph_of_copy, weight, graphs):
     out, share = np.zeros((means.shape[0], kinds, means.shape[2]), means.dtype), _shares(weight, graph_of_copy, graphs)
     for layer in range(means.shape[0]):
@@ -169,7 +175,7 @@ def average_copies_back(means, kinds, kind, graph_of_copy, weight, graphs):
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _shares(weight, graph_of_copy, graphs):
     """How much every copy counts among those of its graph."""
     total = np.zeros(graphs)

@@ -9,8 +9,8 @@ takes them away again.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dropgnn.compiling import compiled
 from dropgnn.engine.compiled.blocks import map_back, map_rows, rows_of_block, turned
 from dropgnn.engine.compiled.norm import (
     add_up,
@@ -24,7 +24,7 @@ from dropgnn.engine.compiled.norm import (
 from dropgnn.engine.compiled.products import gather, scatter
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def hear_mapped(x, weight, own, edge_ptr, sender, factor, mean, counts):
     r"""``W h`` for every state, with moments and shares.
 
@@ -39,7 +39,7 @@ def hear_mapped(x, weight, own, edge_ptr, sender, factor, mean, counts):
     return heard, moments, share
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def hear_mapped_back(gradient, x, weight, own, edge_ptr, sender, factor, mean, arriving):
     """Gradients of x and of the weight; ``arriving`` as in :func:`map_back`."""
     mapped = np.zeros((x.shape[0], weight.shape[0]), x.dtype)
@@ -47,7 +47,7 @@ def hear_mapped_back(gradient, x, weight, own, edge_ptr, sender, factor, mean, a
     return map_back(mapped, x, weight, arriving)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def map_heard(heard, weight, counts):
     """``W h`` for every state that has heard, with moments and shares."""
     out, step, columns = np.empty((heard.shape[0], weight.shape[0]), heard.dtype), rows_of_block(weight), turned(weight)
@@ -59,7 +59,7 @@ def map_heard(heard, weight, counts):
     return out, moments, share
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def finish(first, moments, share, eps, bias, gain, shift, weight, next_eps, next_bias, next_gain, next_shift):
     """From the rows before the first norm to the layer's: norm, ReLU, linear map, norm, ReLU.
 
@@ -89,7 +89,7 @@ def finish(first, moments, share, eps, bias, gain, shift, weight, next_eps, next
     return out, second, centre, scale, next_centre, next_scale, *seen_by_both
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def finish_back(
     gradient, out, second, first, share, centre, scale, next_centre, next_scale, gain, shift, weight, next_gain
 ):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dropgnn.compiling import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def table_for(most):
     """An open-addressing table for up to ``most`` keys: numbers of keys, which are kept in an array of their own, so that
     the table itself stays small; -1 is free."""
@@ -16,7 +17,7 @@ def table_for(most):
     return np.full(size, -1, np.int32)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def slot(table, keys, key):
     """Where the number of ``key`` is, or would be."""
     mask = table.size - 1

@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dropgnn.compiling import worth_compiling
+
 
 def on_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     """A compiled loop that takes and returns tensors. They share their memory with its arrays."""
@@ -28,6 +30,8 @@ def native(value: Any) -> Any:
     return value.numpy() if isinstance(value, Tensor) else value
 
 
-def compiles(x: Tensor) -> bool:
-    """Whether compiled loops can take these rows: on the CPU, in single or double precision, and to stay so."""
-    return x.is_cpu and x.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
+def compiles(x: Tensor, work: int) -> bool:
+    """Whether compiled loops take these rows: on the CPU, in single or double precision and to stay so, and part of enough
+    work."""
+    fits = x.is_cpu and x.dtype in (torch.float32, torch.float64) and not torch.is_autocast_enabled("cpu")
+    return fits and worth_compiling(work)
