@@ -15,7 +15,7 @@ from torch import Tensor
 
 from dropgnn.engine.incidence import Weights, dropped_items, pointers
 from dropgnn.engine.loops import loops_for
-from dropgnn.engine.plan import Level, Pairs, SharedPlan
+from dropgnn.engine.plan import Level, Pairs, SharedPlan, same_content
 from dropgnn.errors import Unsupported
 from dropgnn.graph import Graph, enumerate_blocks, numbers_of, offsets
 from dropgnn.runs.runs import Runs
@@ -48,7 +48,7 @@ class Parts:
         of_edge = graph.batch[graph.edge_index[0]]
         self._by_graph = of_edge.argsort(stable=True)
         self._edges_per_graph = torch.bincount(of_edge, minlength=graph.num_graphs)
-        self._loops = loops_for(graph.x)
+        self._loops = loops_for(graph.x, graph.num_nodes * plan.runs.num_copies)
         with torch.inference_mode(False):  # they are written on whenever a part is taken
             self._numbers = [
                 torch.full((level.num_rows,), -1, dtype=torch.int32, device=graph.x.device) for level in plan.levels
@@ -60,12 +60,12 @@ class Parts:
     def take(self, graphs: Sequence[int] | Tensor) -> SharedPlan:
         """The plan for the batch of these graphs, in this order; a graph may come more than once."""
         chosen = numbers_of(graphs, self.plan.graph.num_graphs, argument="graphs").to(self.plan.source.device)
-        if not self.plan.untouched:
-            raise Unsupported(
-                "tensors of the dataset were written to since it was planned; make its plan and Parts again"
-            )
         with torch.inference_mode(False), self._busy:  # the part may be needed for training later
-            graph, runs = self._graph(chosen), self._runs(chosen)
+            graph, runs = self._graph(self.plan.content, chosen), self._runs(chosen)
+            if not same_content(graph, self._graph(self.plan.graph, chosen)):
+                raise Unsupported(
+                    "tensors of the dataset were written to since it was planned; make its plan and Parts again"
+                )
             try:
                 levels, used = self._levels(chosen, graph, runs)
             except BaseException:  # interrupted: whatever was numbered must not be taken for known
@@ -73,7 +73,9 @@ class Parts:
                     numbers.fill_(-1)
                 raise
             whole, source = self.plan, self.plan.source[used]
-        return SharedPlan(graph, runs, tuple(levels), source, whole.mode, whole.degrees, whole.edge_colour, whole.graph)
+        return SharedPlan(
+            graph, runs, tuple(levels), source, whole.mode, whole.degrees, whole.edge_colour, whole.content
+        )
 
     def _levels(self, chosen: Tensor, graph: Graph, runs: Runs) -> tuple[list[Level], Tensor]:
         """The levels of a batch, and the states of the dataset that are its states before the first layer."""
@@ -100,8 +102,8 @@ class Parts:
             numbers[used] = -1
         return levels, taken[0]
 
-    def _graph(self, chosen: Tensor) -> Graph:
-        whole = self.plan.graph
+    def _graph(self, whole: Graph, chosen: Tensor) -> Graph:
+        """The batch of the chosen graphs out of the dataset, as it is or as it was."""
         node, batch = enumerate_blocks(self.node_ptr[chosen], whole.nodes_per_graph[chosen])
         position, owner = enumerate_blocks(offsets(self._edges_per_graph)[chosen], self._edges_per_graph[chosen])
         edge = self._by_graph[position]

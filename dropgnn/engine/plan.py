@@ -27,7 +27,7 @@ TENSORS = ("x", "edge_index", "edge_attr", "batch")
 """What a batch is made of."""
 
 ABSENT = -1
-"""The label of a pair whose node was removed."""
+"""The label of a pair whose node was removed, and of a node that no copy leaves as it is in the undropped graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +35,10 @@ class Pairs:
     """The pairs that notice a drop, listed copy by copy, and the state of every pair.
 
     Shapes:
-        base ``[N]``: state of every node in the undropped graph; ptr ``[C + 1]``; node, label ``[P]``: the listed pairs
-        and their states (``ABSENT`` where the node is removed); share ``[P]``: how much the copy counts for the node,
-        or ``[0]`` where that is the copy's own weight; rest ``[N]``: how much the copies count that do not list the node.
+        base ``[N]``: state of every node in the undropped graph, ``ABSENT`` where every copy lists the node; ptr ``[C + 1]``;
+        node, label ``[P]``: the listed pairs and their states (``ABSENT`` where the node is removed); share ``[P]``: how much the
+        copy counts for the node, or ``[0]`` where that is the copy's own weight; rest ``[N]``: how much the copies count that do
+        not list the node.
     """
 
     base: Tensor
@@ -46,6 +47,11 @@ class Pairs:
     label: Tensor
     share: Tensor
     rest: Tensor
+
+    @property
+    def work(self) -> int:
+        """Nodes times copies, by which it is decided whether loops are worth compiling."""
+        return self.base.numel() * (self.ptr.numel() - 1)
 
     @property
     def copy(self) -> Tensor:
@@ -135,18 +141,16 @@ class SharedPlan:
     edge_colour: Tensor | None = None
     origin: Graph | None = None
     kept: dict[str, Any] = field(default_factory=dict, repr=False)
-    written: tuple[tuple[int, bool], ...] = field(init=False, repr=False)
+    content: Graph = field(init=False, repr=False)
+    """A copy of what the batch held when it was planned: edits through numpy or ``.data`` leave no other trace."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "written", self._written())
-
-    def _written(self) -> tuple[tuple[int, bool], ...]:
-        return _versions(self.graph) + (() if self.origin is None else _versions(self.origin))
+        object.__setattr__(self, "content", _copied(self.graph))
 
     @property
-    def untouched(self) -> bool:
-        """Whether nobody has written on the tensors it was made from, or has come to want gradients of them."""
-        return self.written == self._written()
+    def work(self) -> int:
+        """Nodes times copies, by which it is decided whether loops are worth compiling."""
+        return self.levels[-1].pairs.work
 
     @property
     def rows(self) -> int:
@@ -155,8 +159,7 @@ class SharedPlan:
 
     def is_for(self, graph: Graph) -> bool:
         """Whether this is the batch, bit by bit, with gradients wanted of the same tensors."""
-        same = self.graph.num_graphs == graph.num_graphs and self.untouched
-        return same and all(_same(getattr(self.graph, name), getattr(graph, name)) for name in TENSORS)
+        return self.content.num_graphs == graph.num_graphs and same_content(self.content, graph)
 
     @property
     def states(self) -> list[int]:
@@ -168,10 +171,20 @@ class SharedPlan:
         return f"{self.rows:,} rows per layer; distinct, layer by layer: {shared} ({saved:.1f} times fewer)"
 
 
-def _versions(graph: Graph) -> tuple[tuple[int, bool], ...]:
-    """How often each tensor was written in place, and whether its gradient is wanted."""
-    tensors = [tensor for name in TENSORS if (tensor := getattr(graph, name)) is not None]
-    return tuple((0 if tensor.is_inference() else tensor._version, tensor.requires_grad) for tensor in tensors)
+def _copied(graph: Graph) -> Graph:
+    """The same content in memory of its own, with gradients wanted of the same tensors."""
+    with torch.inference_mode(False):
+        tensors = {
+            name: tensor.detach().clone().requires_grad_(tensor.requires_grad)
+            for name in TENSORS
+            if (tensor := getattr(graph, name)) is not None
+        }
+    return replace(graph, **tensors)
+
+
+def same_content(one: Graph, other: Graph) -> bool:
+    """Whether two batches hold the same, bit by bit, with gradients wanted of the same tensors."""
+    return all(_same(getattr(one, name), getattr(other, name)) for name in TENSORS)
 
 
 def _same(a: Tensor | None, b: Tensor | None) -> bool:
