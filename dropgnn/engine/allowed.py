@@ -71,7 +71,10 @@ def why_not(encoder: torch.nn.Module, mode: Mode, *, pooled: bool) -> str | None
     """Why equal rows may not be computed once, or ``None`` where they may."""
     layered = None if pooled else as_layered(encoder)
     if layered is None:
-        return f"{type(encoder).__name__} does not come apart into layers that we can look into"
+        return (
+            f"{type(encoder).__name__} is a module of your own; layers are known of PyG's GIN, GCN, GraphSAGE, GAT, PNA and "
+            "EdgeCNN, of the encoders in dropgnn.nn, and of subclasses of dropgnn.nn.Encoder"
+        )
     if any(GLOBAL_HOOKS):
         return "hooks on all modules want to see every copy"
     if type(mode) not in MODES:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+from torch_geometric.data.data import BaseData
 
 from dropgnn.engine.heads import takes_batch
 from dropgnn.engine.layers import as_layered
@@ -14,6 +16,25 @@ from dropgnn.nn.aggregate import AGGREGATORS, Aggregator
 from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
 from dropgnn.runs.samplers import Sampler
+
+
+def check_call(x: object, edge_index: object, edge_attr: object, batch: object, edge_weight: object) -> None:
+    """Ways to call a GNN that PyG's users know, and that mean something else here."""
+    if isinstance(x, BaseData):
+        hint = "call model(data.x, data.edge_index, data.edge_attr, data.batch)"
+        raise InvalidArgument("x", "must be a tensor of node features [N, F]", got=type(x).__name__, hint=hint)
+    if batch is None and isinstance(edge_attr, Tensor) and edge_attr.dim() == 1 and edge_attr.dtype == torch.long:
+        raise InvalidArgument(
+            "edge_attr",
+            "must be a matrix with one row per edge",
+            got=f"{edge_attr.dtype} of shape {tuple(edge_attr.shape)}",
+            hint="if it says which graph each node belongs to, pass it by name: model(x, edge_index, batch=batch)",
+        )
+    if edge_weight is not None:
+        raise Unsupported(
+            "edge_weight is not an input of DropGNN; pass edge_attr=edge_weight.unsqueeze(1), and wrap a module with "
+            "forward(x, edge_index, edge_attr) that hands edge_attr.squeeze(1) to its layers as edge_weight"
+        )
 
 
 def check_inputs(encoder: torch.nn.Module, graph: Graph, *, pooled: bool) -> None:

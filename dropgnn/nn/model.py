@@ -19,12 +19,12 @@ from dropgnn.engine.whole import check_wrappable
 from dropgnn.errors import InvalidArgument, NotShared, Unsupported, whole_number
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import Aggregator, aggregator_by_name
-from dropgnn.nn.checks import check_inputs, check_kind, check_parts, check_plan, check_runs
+from dropgnn.nn.checks import check_call, check_inputs, check_kind, check_parts, check_plan, check_runs
 from dropgnn.nn.outcome import Outcome
 from dropgnn.nn.passing import run_model
 from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
-from dropgnn.runs.samplers import Bernoulli, Sampler
+from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler, Stratified
 from dropgnn.theory.plan import HasEdges, RunPlan
 
 
@@ -91,7 +91,7 @@ class DropGNN(torch.nn.Module):
         self.head, self.auxiliary = head, auxiliary
         self.engine = engine
         self._said: set[str] = set()
-        self.chunk = None if chunk is None else whole_number("chunk", chunk, least=1)
+        self.chunk = chunk
         self.pooled, self.generator = pooled, generator
 
         layered = None if pooled else as_layered(encoder)
@@ -139,11 +139,12 @@ class DropGNN(torch.nn.Module):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Tensor | None = None,
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         num_graphs: int | None = None,
         *,
+        edge_weight: None = None,
         runs: Runs | None = None,
         plan: SharedPlan | None = None,
         generator: torch.Generator | None = None,
@@ -153,12 +154,14 @@ class DropGNN(torch.nn.Module):
 
         Args:
             x, edge_index, edge_attr, batch, num_graphs: As for :meth:`dropgnn.Graph.of`.
+            edge_weight: Not an input; the error says how weights go in as ``edge_attr``.
             runs: Use these runs instead of drawing some.
             plan: Use what :meth:`plan` made for this very batch, runs included.
             generator: The source of randomness for this call, where runs are drawn.
             return_outcome: Return an :class:`Outcome` with single-run predictions and a loss, not the prediction alone.
         """
-        graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
+        check_call(x, edge_index, edge_attr, batch, edge_weight)
+        graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)  # type: ignore[arg-type]
         check_inputs(self.encoder, graph, pooled=self.pooled)
         reason = why_not(self.encoder, self.mode, pooled=self.pooled)
         if generator is not None and (runs is not None or plan is not None):
@@ -179,8 +182,17 @@ class DropGNN(torch.nn.Module):
         check_runs(runs, graph, self.mode, pooled=self.pooled)
         self._check_auxiliary(runs)
 
-        outcome = run_model(self, graph, runs, plan, self._engine(reason), singles=return_outcome)
+        outcome = run_model(self, graph, runs, plan, self._engine(reason, runs), singles=return_outcome)
         return outcome if return_outcome else outcome.prediction
+
+    @property
+    def chunk(self) -> int | None:
+        """How many copies of a graph are executed at a time; ``None`` for all."""
+        return self._chunk
+
+    @chunk.setter
+    def chunk(self, copies: int | None) -> None:
+        self._chunk = None if copies is None else whole_number("chunk", copies, least=1)
 
     @property
     def predicts_graphs(self) -> bool:
@@ -189,8 +201,12 @@ class DropGNN(torch.nn.Module):
 
     def draw(self, graph: Graph, *, generator: torch.Generator | None = None) -> Runs:
         """Runs for a batch, from the sampler of the current mode (training or evaluation)."""
-        generator = self.generator if generator is None else generator
-        return self.current_sampler(graph, items=self.mode.items, generator=generator)
+        generator, sampler = self.generator if generator is None else generator, self.current_sampler
+        runs = sampler(graph, items=self.mode.items, generator=generator)
+        if type(sampler) not in (Bernoulli, Stratified, Exhaustive):  # ours keep what Runs promise
+            check_kind("sampler", runs, Runs, "a sampler must return Runs")
+            runs.check()
+        return runs
 
     @property
     def current_sampler(self) -> Sampler:
@@ -223,10 +239,14 @@ class DropGNN(torch.nn.Module):
 
     def plan_runs(self, graph: Graph, runs: Runs) -> SharedPlan:
         """Plan the shared execution of runs that are there already."""
+        check_kind("graph", graph, Graph, "made by Graph.of(x, edge_index, ...)")
+        check_kind("runs", runs, Runs, "drawn by model.draw(graph) or written down with Runs.of(...)")
         check_inputs(self.encoder, graph, pooled=self.pooled)
+        runs.check()
+        check_runs(runs, graph, self.mode, pooled=self.pooled)
         return plan_shared(self.encoder, self.mode, graph, runs, pooled=self.pooled)
 
-    def _engine(self, reason: str | None) -> str:
+    def _engine(self, reason: str | None, runs: Runs) -> str:
         """The engine to use now: ``auto`` shares unless there is a reason not to, which depends on whether it is training."""
         if self.engine == "shared" and reason is not None:
             raise not_shareable(reason)
@@ -234,7 +254,13 @@ class DropGNN(torch.nn.Module):
             return self.engine
         if reason is not None and reason not in self._said:
             self._said.add(reason)
-            warnings.warn(f"equal rows are not shared but computed in every copy: {reason}", NotShared, stacklevel=5)
+            most = int(runs.copies_per_graph.max()) if runs.num_graphs else 0
+            warnings.warn(
+                f"{type(self.encoder).__name__} is run in full for each of the {most} runs, which is right but slower than "
+                f"computing equal rows once: {reason}",
+                NotShared,
+                stacklevel=5,
+            )
         return "shared" if reason is None else "batched"
 
     def _check_auxiliary(self, runs: Runs) -> None:

@@ -175,7 +175,7 @@ def test_the_same_on_a_small_graph_is_the_reference(scope: str) -> None:
 def test_what_cannot_be_shared_falls_back_and_says_so_once() -> None:
     model = DropGNN(OwnGNN(), Bernoulli(0.1, r=3), generator=generator())
     x, edges = torch.ones(3, 3), torch.tensor([[0, 1], [1, 2]])
-    with pytest.warns(NotShared, match="OwnGNN does not come apart into layers"):
+    with pytest.warns(NotShared, match="OwnGNN is a module of your own"):
         model(x, edges)
     with warnings.catch_warnings():
         warnings.simplefilter("error", NotShared)
@@ -185,7 +185,7 @@ def test_what_cannot_be_shared_falls_back_and_says_so_once() -> None:
 @pytest.mark.parametrize(
     ("encoder", "reason"),
     [
-        (lambda: OwnGNN(), "OwnGNN does not come apart into layers"),
+        (lambda: OwnGNN(), "OwnGNN is a module of your own"),
         (lambda: pyg.GCN(3, 4, 2, dropout=0.5), "features are dropped at random inside the encoder while training"),
         (lambda: pyg.GAT(3, 4, 2, dropout=0.5), "drops attention at random while training"),
         (lambda: pyg.GCN(3, 4, 2, norm="graph_norm"), "GraphNorm is not a module known to treat rows one by one"),

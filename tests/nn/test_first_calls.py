@@ -1,0 +1,120 @@
+"""What a newcomer calls first and what a careless user does later: clear errors, and nothing unchecked in compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from dropgnn import GIN, Bernoulli, DropGNN, DropGNNError, Exhaustive, InvalidArgument, Runs, Unsupported
+from dropgnn.engine.parts import Parts
+from dropgnn.graph import Graph
+from dropgnn.runs.samplers import Sampler
+from tests.conftest import generator
+
+X, EDGES = torch.ones(4, 1), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+def model() -> DropGNN:
+    return DropGNN(GIN(1, 4, 2), Bernoulli(0.1, r=5), generator=generator())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: model()(Data(x=X, edge_index=EDGES)), r"call model\(data.x, data.edge_index, data.edge_attr, data.batch\)"),
+        (lambda: model()(X, EDGES, torch.zeros(4, dtype=torch.long)), r"pass it by name: model\(x, edge_index, batch=batch\)"),
+        (lambda: model()(X, EDGES, edge_weight=torch.ones(4)), "pass edge_attr=edge_weight.unsqueeze"),
+        (lambda: model()(X), "'edge_index' must be a tensor"),
+    ],
+)  # fmt: skip
+def test_calls_of_other_kinds_name_the_way_out(call: Callable[[], object], message: str) -> None:
+    with pytest.raises((InvalidArgument, Unsupported), match=message):
+        call()
+
+
+@pytest.mark.parametrize("chunk", [-3, 0, 1.5, True, "2"])
+def test_chunks_are_checked_whenever_they_are_set(chunk: object) -> None:
+    wrapped = model()
+    with pytest.raises(InvalidArgument, match="'chunk' must be a whole number of at least 1"):
+        wrapped.chunk = chunk  # type: ignore[assignment]
+    assert wrapped.chunk is None
+    wrapped.chunk = 2
+    assert wrapped.chunk == 2
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        Runs.of([[(50_000_000,)]], [100_000_000]),
+        Runs.of([[(0,)], [()]], [4, 1]),
+        Runs.of([[(0,)]], [4], items="links"),
+    ],
+)
+def test_plans_are_for_runs_of_this_graph(runs: Runs) -> None:
+    with pytest.raises(InvalidArgument, match="'runs' must"):
+        model().plan_runs(Graph.of(X, EDGES), runs)
+
+
+def test_a_sampler_of_ones_own_is_checked() -> None:
+    class OutOfBounds(Sampler):
+        random = False
+
+        def __call__(self, graph: Graph, *, items: str = "nodes", generator: torch.Generator | None = None) -> Runs:
+            good = Exhaustive(0.1, k=1)(graph, items=items)
+            return Runs(good.items, good.items_per_graph, good.graph, good.weight, good.dropped + 10**6)
+
+    wrapped = DropGNN(GIN(1, 4, 2), OutOfBounds())
+    for use in (wrapped, wrapped.plan):
+        with pytest.raises(InvalidArgument, match="'dropped' must name nodes of their graph"):
+            use(X, EDGES)
+
+
+def by_data(x: Tensor) -> None:
+    x.data[0] = 7.0
+
+
+def by_numpy(x: Tensor) -> None:
+    x.numpy()[0] = 7.0
+
+
+def in_place(x: Tensor) -> None:
+    x[0] = 7.0
+
+
+@pytest.mark.parametrize("edit", [by_data, by_numpy, in_place])
+@pytest.mark.parametrize("inference", [False, True])
+def test_plans_notice_every_edit(edit: Callable[[Tensor], None], inference: bool) -> None:
+    wrapped = model()
+    with torch.inference_mode(inference):
+        x = torch.ones(4, 1)
+        plan = wrapped.plan(x, EDGES)
+        wrapped(x, EDGES, plan=plan)
+        edit(x)
+        with pytest.raises(InvalidArgument, match="must be for this very batch"):
+            wrapped(x, EDGES, plan=plan)
+
+
+@pytest.mark.parametrize("edit", [by_data, by_numpy, in_place])
+def test_parts_of_a_dataset_notice_every_edit_of_their_graphs(edit: Callable[[Tensor], None]) -> None:
+    wrapped, x = DropGNN(GIN(1, 4, 2), Exhaustive(0.1, k=1)), torch.ones(8, 1)
+    batch = torch.tensor([0] * 4 + [1] * 4)
+    parts = Parts(wrapped.plan(x, torch.cat([EDGES, EDGES + 4], dim=1), batch=batch))
+    edit(x)
+    parts.take([1])
+    with pytest.raises(Unsupported, match="written to since it was planned"):
+        parts.take([0, 1])
+
+
+def test_edits_after_a_part_was_taken_do_not_reach_it() -> None:
+    wrapped, x = DropGNN(GIN(1, 4, 2), Exhaustive(0.1, k=1)).eval(), torch.ones(4, 1)
+    part = Parts(wrapped.plan(x, EDGES)).take([0])
+    kept = part.graph.x.clone()
+    before = wrapped(kept, EDGES, plan=part)
+    by_data(x)
+    assert torch.equal(wrapped(kept, EDGES, plan=part), before)
+    with pytest.raises(DropGNNError, match="must be for this very batch"):
+        wrapped(x, EDGES, plan=part)
