@@ -12,13 +12,11 @@ import warnings
 from collections.abc import Callable
 from functools import cache, wraps
 from threading import Timer
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from dropgnn.errors import NotCompiled
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 try:
     import numba
@@ -33,11 +31,11 @@ PATIENCE = 2.0
 """Seconds of compiling after which there is a remark."""
 
 
-def compiled(**options: Any) -> Callable[[F], F]:
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorator: numba compiles the function at its first call, with these options of ``numba.njit``; without numba it stays
     as it is."""
 
-    def decorate(function: F) -> F:
+    def decorate(function: Callable[..., Any]) -> Any:
         if numba is None:
             return _wrapping_around(function)
         try:
@@ -56,7 +54,7 @@ def worth_compiling(work: int) -> bool:
     return work >= SMALL and numba is not None
 
 
-def _wrapping_around(function: F) -> F:
+def _wrapping_around(function: Callable[..., Any]) -> Any:
     """Words of 64 bits are meant to overflow; numpy warns of it, compiled loops do not."""
 
     @wraps(function)
@@ -64,7 +62,7 @@ def _wrapping_around(function: F) -> F:
         with np.errstate(over="ignore"):
             return function(*arguments)
 
-    return call  # type: ignore[return-value]
+    return call
 
 
 @cache

@@ -10,19 +10,29 @@ from dropgnn.experiments.archive import Archive
 from dropgnn.experiments.studies import STUDIES
 from dropgnn.experiments.summary import Cell, Sheet
 from dropgnn.report.curves import draw
+from dropgnn.report.glance import glance
 from dropgnn.report.pictures import svg
 from dropgnn.report.studies import heading, how_made
 
 HEAD = """# Results
 
+For every table and figure of the paper, DropGNN's numbers here and there. How each was made, all rivals, other settings and more
+readings follow below.
+"""
+
+BEHIND = """## How to read the rest
+
 Made by `dropgnn report --markdown docs/results.md` from the files in `results/`. Mean and standard deviation over seeds
-(Table 2: folds); the paper's value in parentheses, in bold where ours is more than two of its standard deviations away.
+(Table 2: folds); the paper's value in parentheses, in bold where ours is more than two of its standard deviations away. Of each
+study the published settings come first, where they were run, then those of the paper's text.
 """
 
 
 def write_markdown(path: Path, archives: Sequence[Archive]) -> None:
     """Write the document, and its figures into ``pictures`` beside it."""
-    lines = [HEAD]
+    lines = [HEAD, "| | here | the paper | |", "|---|---|---|---|"]
+    lines += [f"| {' | '.join(line)} |" for line in glance(archives)]
+    lines += ["", BEHIND]
     for archive in archives:
         study = STUDIES[archive.study]
         lines += [f"## {heading(archive)}", "", f"`{archive.command}`: {how_made(archive)}.", ""]

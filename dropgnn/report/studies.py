@@ -7,16 +7,25 @@ from html import escape
 from pathlib import Path
 
 from dropgnn.experiments.archive import Archive, load_archive
-from dropgnn.experiments.studies import STUDIES
+from dropgnn.experiments.studies import STUDIES, SYNTHETIC_STUDIES
 from dropgnn.experiments.summary import Cell, Figure, Sheet
 from dropgnn.report import html
 from dropgnn.report.curves import BAND, draw
+from dropgnn.report.glance import glance
 from dropgnn.report.pictures import svg
 
 LEGEND = (
     '<span class="agrees">within two of the paper\'s standard deviations</span> '
     '<span class="above">above</span> <span class="below">below</span>; the paper\'s value stands underneath.'
 )
+
+
+SETTINGS = {
+    "published": "settings of the published code",
+    "paper": "settings of the paper's text",
+    "no-auxiliary": "settings of the paper's text, without its auxiliary loss",
+}
+"""What to call presets."""
 
 
 def archives_in(folder: Path) -> list[Archive]:
@@ -32,8 +41,13 @@ def archives_in(folder: Path) -> list[Archive]:
 def heading(archive: Archive) -> str:
     """The study's title, and what is special about this run of it: its command's options, in words."""
     _, *options = archive.command.split(" --")
+    if archive.study in SYNTHETIC_STUDIES and not any(option.startswith("preset ") for option in options):
+        options = ["preset published", *options]
     pairs = (option.partition(" ") for option in options)
-    special = "; ".join(f"{name.replace('-', ' ')} {value.replace(',', ', ')}".strip() for name, _, value in pairs)
+    special = "; ".join(
+        SETTINGS[value] if name == "preset" else f"{name.replace('-', ' ')} {value.replace(',', ', ')}".strip()
+        for name, _, value in pairs
+    )
     return STUDIES[archive.study].title + (f" ({special})" if special else "")
 
 
@@ -48,6 +62,8 @@ def report_page(archives: Sequence[Archive]) -> str:
         ),
     ]
     if archives:
+        rows: list[list[str | html.Marked]] = [list(map(escape, line)) for line in glance(archives)]
+        body.append(html.scrolling(html.table(["", "here", "the paper", ""], rows)))
         body.append(html.paragraph(LEGEND))
     else:
         body.append(

@@ -33,7 +33,7 @@ def summarize(found: Sequence[Found]) -> Summary:
             TITLE,
             "dropout probability p",
             tuple(curves),
-            "Marked: the choice by the mean number of nodes, p = 1/m in the paper",
+            "Marked: the p of Table 1, by the mean number of nodes",
             steps=True,
         )
     ]

@@ -17,7 +17,7 @@ TITLE = "DropGIN at its best"
 NOTE = (
     "Decay: the learning rate falls to zero along a cosine, so that batch norm's running statistics catch up with the weights; "
     "exact: tested with all dropouts of up to k nodes, weighted by their probabilities, instead of 50 random runs; "
-    "more: p = 3/(1 + m) instead of 1/m. Compared with the paper's DropGIN"
+    "more: p = 3/(1 + m) instead of Table 1's. Compared with the paper's DropGIN"
 )
 RIVALS = {method: title for method, title in METHODS.items() if method != "dropout"}
 RIVALS_NOTE = "Everything as in Table 1, but for the learning rate, which falls to zero along a cosine"
