@@ -10,7 +10,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Processes started in this block ignore Ctrl-C, which reaches all of a terminal; only the parent reacts to it."""
+    """Processes started in this block ignore Ctrl-C, which reaches all of a terminal; only the parent reacts to it.
+
+    Where signals cannot be blocked (Windows), these processes end at Ctrl-C together with the parent.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

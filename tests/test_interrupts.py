@@ -1,0 +1,35 @@
+"""Ctrl-C waits for the end of a block where signals can be blocked, and nothing breaks where they cannot."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from dropgnn.interrupts import interrupts_deferred, interrupts_held
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked on this system")
+def test_a_held_interrupt_comes_at_the_end_of_the_block() -> None:
+    reached = False
+    with pytest.raises(KeyboardInterrupt), interrupts_held():  # noqa: PT012 -- the block's end is what is tested
+        signal.raise_signal(signal.SIGINT)
+        reached = True
+    assert reached
+
+
+def test_where_signals_cannot_be_blocked_an_interrupt_comes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(signal, "pthread_sigmask", raising=False)
+    with interrupts_held():
+        done = True
+    assert done
+    with pytest.raises(KeyboardInterrupt), interrupts_held():
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_deferred_interrupt_comes_at_the_end_of_the_block() -> None:
+    reached = False
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():  # noqa: PT012 -- the block's end is what is tested
+        signal.raise_signal(signal.SIGINT)
+        reached = True
+    assert reached
