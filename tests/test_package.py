@@ -7,6 +7,7 @@ import re
 import runpy
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -125,3 +126,12 @@ def test_the_citation_is_of_this_version_and_of_the_paper() -> None:
     assert f"\nversion: {dropgnn.__version__}\n" in text
     assert f"\nrepository-code: {PROJECT['urls']['Repository']}\n" in text
     assert PROJECT["urls"]["Paper"] in text
+
+
+def test_the_command_line_shows_no_deprecations_of_other_packages() -> None:
+    code = (
+        "import warnings; from dropgnn.cli import main; "
+        "main.commands = lambda: warnings.warn_explicit('old', FutureWarning, 'torch/jit.py', 1, 'torch.jit'); main.app()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr == ""

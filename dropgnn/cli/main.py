@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import NoReturn
 
 import typer
@@ -32,6 +33,9 @@ commands.command("predict")(predict.predict)
 
 def app() -> None:
     """The console script ``dropgnn``."""
+    if not sys.warnoptions:  # what will change between other packages; worker processes take over the options
+        sys.warnoptions.append("ignore::FutureWarning")
+        warnings.simplefilter("ignore", FutureWarning)
     try:
         commands()
     except DropGNNError as problem:
