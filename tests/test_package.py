@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,17 @@ def test_the_command_line_shows_no_deprecations_of_other_packages() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("category", [DeprecationWarning, FutureWarning])
+def test_a_deprecation_is_an_error_where_our_code_causes_it(category: type[Warning]) -> None:
+    for module in ("dropgnn.graph", "tests.conftest", "examples.wrap_your_gnn", "<string>"):
+        with pytest.raises(category):
+            warnings.warn_explicit("old", category, f"{module}.py", 1, module)
+    warnings.warn_explicit("old", category, "torch/jit.py", 1, "torch.jit")
+
+
+def test_any_other_warning_is_an_error() -> None:
+    for module in ("dropgnn.graph", "torch.jit"):
+        with pytest.raises(UserWarning):
+            warnings.warn_explicit("odd", UserWarning, f"{module}.py", 1, module)
