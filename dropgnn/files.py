@@ -1,11 +1,15 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all, and texts that are what they claim to be."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from dropgnn.errors import DataProblem
 
 
 def unfinished(path: Path) -> Path:
@@ -28,3 +32,33 @@ def written_whole(path: Path) -> Iterator[Path]:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def read_text(path: Path, *, errors: str = "strict") -> str:
+    """The text of a file. One that cannot be read, or is not UTF-8, is an error that names it.
+
+    Args:
+        path: The file.
+        errors: As for ``open``: what becomes of bytes that are not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8", errors=errors)
+    except UnicodeError as problem:
+        raise DataProblem(f"{path} is not a text file in UTF-8 ({problem})") from problem
+    except OSError as problem:
+        raise DataProblem(f"{path} cannot be read ({problem.strerror})") from problem
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file says. Whatever else it holds, deep nesting and text that cannot be written again included, is an error
+    that names it."""
+    text = read_text(path)
+    try:
+        found = json.loads(text)
+        if "\\ud" in text.lower():  # halves of characters, which no file or terminal takes
+            json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError as problem:
+        raise DataProblem(f"{path} is nested too deeply for a JSON file of ours") from problem
+    except ValueError as problem:
+        raise DataProblem(f"{path} is not JSON ({problem})") from problem
+    return found

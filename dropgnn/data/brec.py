@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 
 from dropgnn.data.locate import data_folders
+from dropgnn.data.npy import open_npy
 from dropgnn.errors import DataProblem
 
 FILES = {"basic": 60, "regular": 50, "str": 50, "extension": 100, "cfi": 100, "4vtx": 20, "dr": 20}
@@ -28,6 +30,9 @@ NAMES = {
 PUBLISHED = "brec_v3.npy"
 RELABELLED = 32
 """The published file holds every graph so many times, its nodes in another order each time, the two of a pair in turns."""
+
+SHOWN = 40
+AGAIN = "; take it from GraphPKU/BREC again"
 
 
 @dataclass(frozen=True)
@@ -55,9 +60,9 @@ def load_brec(given: Path | None = None) -> list[BrecPair]:
     tried = [folder / middle for folder in data_folders(given) for middle in ("", "brec")]
     for folder in tried:
         if (folder / PUBLISHED).is_file():
-            return _pairs(_published(folder / PUBLISHED))
+            return _numbered(_published(folder / PUBLISHED))
         if all((folder / f"{name}.npy").is_file() for name in FILES):
-            return _pairs(code for name, count in FILES.items() for code in _raw(folder / f"{name}.npy", count))
+            return _numbered(chain.from_iterable(_raw(folder / f"{name}.npy", pairs) for name, pairs in FILES.items()))
     places = "\n  ".join(map(str, tried))
     raise DataProblem(
         f"BREC was not found; pass --data DIR or set DROPGNN_DATA. Wanted {PUBLISHED}, or {', '.join(FILES)} (.npy), in\n"
@@ -82,42 +87,37 @@ def kind_of(number: int) -> str:
     raise DataProblem(f"BREC has {sum(FILES.values())} pairs")
 
 
-def _pairs(codes: Iterator[tuple[bytes, bytes]]) -> list[BrecPair]:
-    return [BrecPair(number, kind_of(number), _graph(a), _graph(b)) for number, (a, b) in enumerate(codes)]
+def _numbered(pairs: Iterator[tuple[nx.Graph, nx.Graph]]) -> list[BrecPair]:
+    return [BrecPair(number, kind_of(number), a, b) for number, (a, b) in enumerate(pairs)]
 
 
-def _graph(code: bytes) -> nx.Graph:
-    try:
-        return nx.from_graph6_bytes(code.strip())
-    except (nx.NetworkXError, ValueError, IndexError) as problem:
-        raise DataProblem(f"BREC holds what is not a graph6 code: {code[:40]!r} ({problem})") from problem
-
-
-def _raw(path: Path, pairs: int) -> Iterator[tuple[bytes, bytes]]:
+def _raw(path: Path, pairs: int) -> Iterator[tuple[nx.Graph, nx.Graph]]:
     codes = _codes(path)
     if codes.size != 2 * pairs:
-        raise DataProblem(f"{path} must hold {pairs} pairs, {2 * pairs} graphs; it holds {codes.size}")
-    yield from ((_bytes(a), _bytes(b)) for a, b in codes.reshape(-1, 2))
+        raise DataProblem(f"{path} must hold {pairs} pairs, {2 * pairs} graphs; it holds {codes.size:,} graphs{AGAIN}")
+    yield from ((_graph(a, path), _graph(b, path)) for a, b in codes.reshape(-1, 2))
 
 
-def _published(path: Path) -> Iterator[tuple[bytes, bytes]]:
-    codes, pairs = _codes(path).reshape(-1), sum(FILES.values())
+def _published(path: Path) -> Iterator[tuple[nx.Graph, nx.Graph]]:
+    codes, pairs = _codes(path), sum(FILES.values())
     block = 2 * RELABELLED
     if codes.size < pairs * block:
-        raise DataProblem(f"{path} must hold {pairs} blocks of {block} graphs; it holds {codes.size:,} graphs")
-    yield from ((_bytes(codes[block * number]), _bytes(codes[block * number + 1])) for number in range(pairs))
+        raise DataProblem(f"{path} must hold {pairs} blocks of {block} graphs; it holds {codes.size:,} graphs{AGAIN}")
+    chosen = codes.reshape(-1)[: pairs * block].reshape(pairs, block)[:, :2]
+    yield from ((_graph(a, path), _graph(b, path)) for a, b in chosen)
+
+
+def _graph(code: str | bytes, path: Path) -> nx.Graph:
+    try:
+        plain = code.encode("ascii") if isinstance(code, str) else bytes(code)
+        return nx.from_graph6_bytes(plain.strip())
+    except (nx.NetworkXError, ValueError, IndexError) as problem:
+        raise DataProblem(f"{path} holds what is not a graph6 code: {code[:SHOWN]!r} ({problem}){AGAIN}") from problem
 
 
 def _codes(path: Path) -> np.ndarray:
-    """The strings of a file. Nothing is unpickled: that could execute what a file says."""
-    try:
-        return np.load(path, allow_pickle=False)
-    except ValueError as problem:
-        raise DataProblem(
-            f"{path} is not an array of strings ({problem}); convert it once where you trust it: "
-            "np.save(path, np.array(list(map(bytes, np.load(path, allow_pickle=True)))))"
-        ) from problem
-
-
-def _bytes(code: object) -> bytes:
-    return code.encode() if isinstance(code, str) else bytes(code)  # type: ignore[call-overload]
+    """The strings of a file."""
+    codes = open_npy(path)
+    if codes.dtype.kind not in "SU":
+        raise DataProblem(f"{path} is not an array of strings but of numbers ({codes.dtype}){AGAIN}")
+    return codes

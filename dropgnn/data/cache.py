@@ -23,7 +23,10 @@ def parsed(sources: Sequence[Path], parse: Callable[[], RawGraphs]) -> RawGraphs
     """What ``parse`` makes of the files, or was found to make of files of the same content before."""
     digest = hashlib.blake2b(FORMAT.encode(), digest_size=16)
     for path in sources:
-        content = path.read_bytes()
+        try:
+            content = path.read_bytes()
+        except OSError as problem:
+            raise DataProblem(f"{path} cannot be read ({problem.strerror})") from problem
         digest.update(f"{path.name} {len(content)} ".encode() + content)
     source = digest.hexdigest()
     found = _load(source)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.errors import DataProblem
+from dropgnn.files import read_text
 
 FOLDS = 10
 
@@ -74,7 +75,7 @@ def _read(path: Path, graphs: int) -> Tensor:
     if not path.is_file():
         raise DataProblem(f"{path} is missing")
     numbers = []
-    for line, text in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), start=1):
+    for line, text in enumerate(read_text(path, errors="replace").split("\n"), start=1):
         if not text.strip():
             continue
         number = text.strip()

@@ -13,6 +13,7 @@ import torch
 from torch_geometric.data import Data
 
 from dropgnn.errors import DataProblem
+from dropgnn.files import read_text
 
 TOO_LARGE = 2**63
 
@@ -82,7 +83,7 @@ class _Lines(Iterator[list[int]]):
 
     def __init__(self, path: Path) -> None:
         self.number = 0
-        self._rest = iter(path.read_text(encoding="utf-8", errors="replace").splitlines())
+        self._rest = iter(read_text(path, errors="replace").splitlines())
 
     def __next__(self) -> list[int]:
         line = next(self._rest)

@@ -14,6 +14,7 @@ import torch
 from dropgnn.data.gin_text import SHOWN
 from dropgnn.data.raw import RawGraphs
 from dropgnn.errors import DataProblem
+from dropgnn.files import read_text
 
 
 def read_tu_folder(folder: Path, name: str) -> RawGraphs:
@@ -98,7 +99,7 @@ class _Files:
         """The numbers of a file, row by row."""
         if not self.has(what):
             raise self.problem(what, "is missing")
-        rows = self.path(what).read_text(encoding="utf-8", errors="replace").rstrip().splitlines()
+        rows = read_text(self.path(what), errors="replace").rstrip().splitlines()
         blank = next((row for row, line in enumerate(rows) if not line.strip()), None)
         if blank is not None:  # else what stands behind it would be about the node or graph before
             raise self.problem(what, "is blank", row=blank)

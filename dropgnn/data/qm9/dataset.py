@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from dropgnn.data.locate import cache_folder
+from dropgnn.data.npy import open_npy
 from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.build import ARRAYS, LeftOut, build_qm9
+from dropgnn.data.qm9.consistency import problem_of
 from dropgnn.data.qm9.pyg_folder import PyGFolder
 from dropgnn.data.qm9.source import Source, installed_files
 from dropgnn.errors import DataProblem
+from dropgnn.files import read_json, read_text
 
 FORMAT = 1
 """To be changed when the meaning of the arrays changes."""
@@ -53,30 +56,48 @@ class QM9(Arrays):
             folder = cache_folder() / f"qm9-{FORMAT}{'' if pyg_folder is None else f'-{_short(pyg_folder)}'}"
         if not folder.is_dir():
             build_qm9(source(), folder, jobs=jobs, on_progress=on_progress)
-        try:
-            arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in ARRAYS}
-        except (OSError, ValueError, EOFError) as problem:
-            raise _damaged(folder, problem) from problem
-        return cls(**arrays, folder=folder)
+        return cls(**read_arrays(folder), folder=folder)
 
     @cached_property
     def smiles(self) -> list[str]:
-        try:
-            return (self.folder / "smiles.txt").read_text(encoding="utf-8").splitlines()
-        except (OSError, ValueError) as problem:
-            raise _damaged(self.folder, problem) from problem
+        with _damage_named(self.folder):
+            lines = read_text(self.folder / "smiles.txt").splitlines()
+            if len(lines) != len(self):
+                raise DataProblem(f"smiles.txt has {len(lines):,} lines for {len(self):,} molecules")
+            return lines
 
     @cached_property
     def left_out(self) -> list[LeftOut]:
         """Molecules that are not here."""
-        try:
-            return [LeftOut(**one) for one in json.loads((self.folder / "left_out.json").read_text(encoding="utf-8"))]
-        except (OSError, ValueError, TypeError) as problem:
-            raise _damaged(self.folder, problem) from problem
+        with _damage_named(self.folder):
+            found = read_json(self.folder / "left_out.json")
+            try:
+                left_out = [LeftOut(**one) for one in found]
+            except TypeError as problem:
+                raise DataProblem(f"left_out.json is no list of molecules ({problem})") from problem
+            if not all(
+                isinstance(one.number, int) and {type(one.smiles), type(one.reason)} == {str} for one in left_out
+            ):
+                raise DataProblem("left_out.json is no list of numbers, SMILES and reasons")
+            return left_out
 
 
-def _damaged(folder: Path, problem: Exception) -> DataProblem:
-    return DataProblem(f"{folder} is damaged ({problem}); remove it, and it will be made again")
+def read_arrays(folder: Path) -> dict[str, np.ndarray]:
+    """The arrays of a folder, all about the same molecules."""
+    with _damage_named(folder):
+        arrays = {name: open_npy(folder / f"{name}.npy") for name in ARRAYS}
+        problem = problem_of(arrays)
+        if problem:
+            raise DataProblem(problem)
+        return arrays
+
+
+@contextmanager
+def _damage_named(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except DataProblem as problem:
+        raise DataProblem(f"{folder} is damaged ({problem}); remove it, and it will be made again") from problem
 
 
 def _short(folder: Path) -> str:
