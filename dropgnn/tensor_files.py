@@ -48,7 +48,7 @@ def load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         facts = json.loads(header[FACTS])
         if not isinstance(facts, dict):
             raise ValueError("it says nothing about its tensors")
-    except (OSError, SafetensorError, KeyError, ValueError, RecursionError) as problem:
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as problem:
         raise DataProblem(f"{path} is damaged, or was not written by dropgnn ({problem})") from problem
     return found, facts
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -11,9 +11,9 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
-from dropgnn.data.locate import data_folders
+from dropgnn.data.locate import cache_folder, data_folders
 from dropgnn.data.npy import open_npy
-from dropgnn.errors import DataProblem
+from dropgnn.errors import DataMissing, DataProblem
 
 FILES = {"basic": 60, "regular": 50, "str": 50, "extension": 100, "cfi": 100, "4vtx": 20, "dr": 20}
 """The raw files in the order of the 400 pairs, and how many pairs each holds."""
@@ -51,20 +51,46 @@ class BrecPair:
     b: nx.Graph
 
 
-def load_brec(given: Path | None = None) -> list[BrecPair]:
+def load_brec(given: Path | None = None, *, download: bool = True) -> list[BrecPair]:
     """All pairs, from the raw files or from the published ``brec_v3.npy``, whichever is found first.
 
     Args:
         given: A folder with either; by default as for other data, in a folder ``brec``.
+        download: Whether to fetch the published file, whose SHA-256 is known, where neither is found.
     """
     tried = [folder / middle for folder in data_folders(given) for middle in ("", "brec")]
-    for folder in tried:
-        if (folder / PUBLISHED).is_file():
-            return _numbered(_published(folder / PUBLISHED))
-        if all((folder / f"{name}.npy").is_file() for name in FILES):
-            return _numbered(chain.from_iterable(_raw(folder / f"{name}.npy", pairs) for name, pairs in FILES.items()))
+    found = next(filter(None, map(_read, tried)), None)
+    if found is None:
+        found = _read(_download(tried)) if download else None
+    if found is None:
+        raise DataMissing(_not_found(tried))
+    return found
+
+
+def _read(folder: Path) -> list[BrecPair] | None:
+    """All pairs, if they are there."""
+    if (folder / PUBLISHED).is_file():
+        return _numbered(_published(folder / PUBLISHED))
+    if all((folder / f"{name}.npy").is_file() for name in FILES):
+        return _numbered(chain.from_iterable(_raw(folder / f"{name}.npy", pairs) for name, pairs in FILES.items()))
+    return None
+
+
+def _download(tried: Sequence[Path]) -> Path:
+    """The folder with the published file, which lies in the cache now."""
+    from dropgnn.data.download import download_brec
+
+    folder = cache_folder() / "brec"
+    try:
+        download_brec(folder)
+    except DataProblem as problem:
+        raise type(problem)(f"{_not_found(tried)}\nDownloading it failed: {problem}") from problem
+    return folder
+
+
+def _not_found(tried: Sequence[Path]) -> str:
     places = "\n  ".join(map(str, tried))
-    raise DataProblem(
+    return (
         f"BREC was not found; pass --data DIR or set DROPGNN_DATA. Wanted {PUBLISHED}, or {', '.join(FILES)} (.npy), in\n"
         f"  {places}"
     )

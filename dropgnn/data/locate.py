@@ -6,8 +6,9 @@ import os
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
+
+from platformdirs import user_cache_path
 
 from dropgnn.errors import DataMissing, DataProblem, InvalidArgument
 
@@ -41,7 +42,10 @@ def _plain(name: str) -> str:
 
 
 def cache_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dropgnn"
+    """Where the user's system wants caches; a folder of earlier versions, which was the same on every system, is used on."""
+    usual = user_cache_path("dropgnn", appauthor=False)
+    earlier = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "dropgnn"
+    return earlier if earlier.is_dir() and not usual.is_dir() else usual
 
 
 def data_folders(given: Path | None = None) -> list[Path]:
@@ -62,12 +66,14 @@ def find_dataset(name: str, given: Path | None = None, *, download: bool = True)
                 return place
     if folder.is_dir():
         return _in_folder(folder.resolve())
-    if not download or not is_name:
+    known = _to_download(name) if is_name else None
+    if not download or known is None:
+        unknown = "; it is not one of those that can be downloaded" * (download and is_name)
         raise DataMissing(
-            f"no dataset '{name}' in {', '.join(map(str, data_folders(given)))}, and no folder of that name; pass --data DIR "
-            "or set DROPGNN_DATA"
+            f"no dataset '{name}' in {', '.join(map(str, data_folders(given)))}, and no folder of that name{unknown}; pass "
+            "--data DIR or set DROPGNN_DATA"
         )
-    return _download(IN_TU.get(paper_name(name), name))
+    return _download(known)
 
 
 def datasets_at_hand(given: Path | None = None) -> dict[str, Path]:
@@ -121,22 +127,22 @@ def _raw_in(folder: Path) -> Place | None:
     return None
 
 
+def _to_download(name: str) -> str | None:
+    """What the TU collection calls a dataset, if it is one of those that are checked when downloaded."""
+    from dropgnn.data.download import known_dataset
+
+    return known_dataset(IN_TU.get(paper_name(name), name))
+
+
 def _download(name: str) -> Place:
-    """From where PyG has its TU datasets, into the cache folder."""
-    from torch_geometric.data import download_url, extract_zip
-    from torch_geometric.datasets import TUDataset
+    """From the TU collection, into the cache folder."""
+    from dropgnn.data.download import download_tu
 
     folder = cache_folder() / "tu"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder) as beside:  # what is there under its name is there as a whole
-            archive = download_url(f"{TUDataset.url}/{name}.zip", beside)
-            extract_zip(archive, beside)
-            _in_folder(Path(beside) / name)  # or there is nothing in it that is worth keeping
-            with suppress(OSError):  # someone else was faster
-                (Path(beside) / name).rename(folder / name)
-    except Exception as problem:  # whatever the network, the server or the archive may say
-        raise DataMissing(
+        download_tu(name, folder)
+    except DataProblem as problem:
+        raise type(problem)(
             f"no dataset '{name}' in {', '.join(map(str, data_folders()))}, and downloading it failed ({problem}); pass "
             "--data DIR or set DROPGNN_DATA to where it lies"
         ) from problem

@@ -64,10 +64,13 @@ class RawGraphs:
     @property
     def is_consistent(self) -> bool:
         """Whether everything is about the same graphs, nodes and edges."""
-        if any(
-            sizes.dtype != torch.long or sizes.dim() != 1 or bool((sizes < 0).any())
-            for sizes in (self.nodes, self.edges)
-        ):
+        numbers = {1: (self.nodes, self.edges, self.y, self.tag, self.edge_label), 2: (self.edge_index,)}
+        for dim, tensors in numbers.items():
+            if any(one is not None and (one.dtype != torch.long or one.dim() != dim) for one in tensors):
+                return False
+        if self.attributes is not None and (self.attributes.dim() != 2 or not self.attributes.is_floating_point()):
+            return False
+        if bool((self.nodes < 0).any()) or bool((self.edges < 0).any()):
             return False
         nodes, edges = int(self.nodes.sum()), int(self.edges.sum())
         per_node = (values for values in (self.tag, self.attributes) if values is not None)

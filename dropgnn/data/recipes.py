@@ -17,6 +17,9 @@ from dropgnn.registry import Registry
 HYDROGEN = 19
 """The label of hydrogen in the GIN paper's PTC; PTC_MR has labels up to 17, and no hydrogens."""
 
+LARGEST = 1 << 31
+"""Numbers in a matrix of features, 8 GB in single precision."""
+
 
 class Filter(NamedTuple):
     """Which nodes stay, if not all, and then which graphs."""
@@ -94,6 +97,9 @@ def _hydrogens(raw: RawGraphs) -> Tensor:
 def one_hot_of(values: Tensor) -> Tensor:
     """A column for every value that occurs."""
     kinds, number = torch.unique(values, return_inverse=True)
+    if (cells := kinds.numel() * number.numel()) > LARGEST:
+        got = f"{kinds.numel():,} different values for {number.numel():,} of them, {cells:,} numbers"
+        raise InvalidArgument("features", f"must be at most {LARGEST:,} numbers", got=got, hint="choose 'constant'")
     return one_hot(number, kinds.numel())
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_type_hints
 
-from dropgnn.errors import DropGNNError, InvalidArgument
+from dropgnn.errors import DataProblem, InvalidArgument, whole_number
+from dropgnn.experiments.records import check_result, check_study, check_trial
 from dropgnn.experiments.store import Store
 from dropgnn.experiments.studies import STUDIES
 from dropgnn.experiments.summary import Found
-from dropgnn.files import written_whole
+from dropgnn.files import read_json, written_whole
 
 DIGITS = 6
 """Significant digits that are kept."""
+
+LONGEST = 1e12
+"""Seconds that a trial may have taken."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ def collect(name: str, study: str, trials: Sequence[Any], store: Store, command:
 def save_archive(folder: Path, archive: Archive) -> bool:
     """Write atomically, unless there is one with more trials already; numbers are rounded."""
     path = folder / f"{archive.name}.json"
-    if path.is_file() and len(load_archive(path).found) > len(archive.found):
+    if path.is_file() and len(_read(path).found) > len(archive.found):
         return False
     trials = [
         {"trial": asdict(one.trial), "result": _rounded(one.result), "seconds": round(one.seconds, 1)}
@@ -67,26 +73,42 @@ def save_archive(folder: Path, archive: Archive) -> bool:
 
 
 def load_archive(path: Path) -> Archive:
-    """Read a study back."""
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-        study = STUDIES[read["study"]]
-        found = tuple(
-            Found(study.trial(one["trial"]), one["result"], one["seconds"], one.get("commit", ""))
-            for one in read["trials"]
-        )
+    """Read a study back. Its trials are known ones, and its summary can be made of their results."""
+    archive = _read(path)
+    with _named(path):
+        check_study(archive.study, STUDIES[archive.study].experiment, archive.found)
+    return archive
+
+
+def _read(path: Path) -> Archive:
+    """What a file says, results of the first weeks included, which lack what was not yet asked."""
+    with _named(path):
+        read = read_json(path)
+        experiment = STUDIES[read["study"]].experiment
+        found = tuple(_found(experiment, one) for one in read["trials"])
+        texts = (read["command"], read.get("experiment", ""), *read["versions"], *read["versions"].values())
+        if not all(isinstance(text, str) for text in texts):
+            raise InvalidArgument("command, experiment and versions", "must be texts", got="something else")
+        planned = whole_number("planned", read["planned"], least=len(found))
         return Archive(
-            path.stem,
-            read["study"],
-            found,
-            read["planned"],
-            read["versions"],
-            read["command"],
-            read.get("experiment", ""),
+            path.stem, read["study"], found, planned, read["versions"], read["command"], read.get("experiment", "")
         )
-    except (ValueError, KeyError, TypeError, InvalidArgument) as problem:
-        raise DropGNNError(
-            f"{path.name} is not a study's file ({problem}); remove it, or make it again with dropgnn reproduce"
+
+
+def _found(experiment: ModuleType, one: dict[str, Any]) -> Found:
+    seconds, commit = one["seconds"], one.get("commit", "")
+    if not isinstance(commit, str) or isinstance(seconds, bool) or not 0 <= seconds < LONGEST:
+        raise InvalidArgument("seconds and commit", "must be a duration and a text", got=(seconds, commit))
+    return Found(check_trial(experiment, one["trial"]), check_result(experiment, one["result"]), seconds, commit)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, DataProblem, InvalidArgument) as problem:
+        raise DataProblem(
+            f"{path} is not a study's file ({problem}); remove it, or make it again with dropgnn reproduce"
         ) from problem
 
 
@@ -95,7 +117,7 @@ def adopt(folder: Path, study: str, trials: Sequence[Any], store: Store) -> int:
     missing = {trial for trial in trials if store.get(trial) is None}
     lacked, needed = len(missing), set(get_type_hints(STUDIES[study].experiment.Result)) - {"seconds"}
     for path in sorted(folder.glob(f"{study}*.json")):
-        archive = load_archive(path)
+        archive = _read(path)
         if archive.study != study or archive.experiment != store.experiment:
             continue
         for one in archive.found:

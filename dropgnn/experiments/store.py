@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import subprocess
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dropgnn.errors import DropGNNError
-from dropgnn.files import written_whole
+from dropgnn.files import read_json, written_whole
 
 
 class Store:
@@ -59,15 +60,17 @@ class Store:
         if not path.is_file():
             return None
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = read_json(path)
             if found["config"] != json.loads(json.dumps(self.config(trial))) or not isinstance(found["result"], dict):
                 raise ValueError("it belongs to another trial")
             if found["check"] != _check(found["config"], found["result"]):
                 raise ValueError("it was changed after it was written")
-            if float(found["seconds"]) < 0 or not isinstance(found["versions"]["dropgnn"], str):
+            if not 0 <= float(found["seconds"]) < math.inf or not isinstance(found["versions"]["dropgnn"], str):
                 raise ValueError("its duration or versions are damaged")
-        except (ValueError, KeyError, TypeError):
-            with suppress(FileNotFoundError):  # someone else was faster
+            if not all(isinstance(number, str) for number in found["versions"].values()):
+                raise ValueError("its versions are damaged")
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
+            with suppress(OSError):  # someone else was faster, or the folder cannot be written
                 path.replace(path.with_suffix(".broken"))
             return None
         return found if self.accepts(trial, found["result"]) else None

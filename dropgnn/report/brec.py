@@ -11,9 +11,12 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
-from dropgnn.data.brec import FILES, NAMES
-from dropgnn.errors import DataProblem
-from dropgnn.files import written_whole
+from dropgnn.data.brec import FILES, NAMES, kind_of
+from dropgnn.errors import DataProblem, whole_number
+from dropgnn.files import read_json, written_whole
+
+MOST_LAYERS = 1_000
+"""Of a GIN whose results are read back."""
 
 PUBLISHED = {"I2-GNN": 281, "KP-GNN": 275, "3-WL": 270, "PPGN": 233, "SUN": 223, "DropGNN, random runs": 177}
 """Pairs separated, of 400, as the BREC paper reports them for trained GNNs, and for 3-WL; the last about."""
@@ -63,15 +66,32 @@ def trained_table(found: Sequence[dict[str, Any]], method: str) -> Table:
 def load_trained(path: Path) -> dict[str, Any]:
     """Read results of ``dropgnn brec train`` back."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        found["method"], int(found["layers"])
-        [
-            (int(row["pair"]), NAMES[row["kind"]], row["nodes"], row["separated"], row["reliable"])
-            for row in found["pairs"]
-        ]
-    except (OSError, ValueError, KeyError, TypeError) as problem:
-        raise DataProblem(f"{path} is not what dropgnn brec train writes ({problem})") from problem
+        found = read_json(path)
+        if not isinstance(found["method"], str):
+            raise ValueError("its method is no name")
+        whole_number("layers", found["layers"], least=1)
+        if found["layers"] > MOST_LAYERS:
+            raise ValueError(f"it has {found['layers']} layers; at most {MOST_LAYERS} can be explained")
+        for row in found["pairs"]:
+            _check_row(row, found["method"])
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise DataProblem(f"{path} is not what dropgnn brec train writes ({problem}); run that again") from problem
     return found
+
+
+def _check_row(row: dict[str, Any], method: str) -> None:
+    """Whether it is about one of the pairs."""
+    number = whole_number("pair", row["pair"], least=0)
+    if row["kind"] != kind_of(number):
+        raise ValueError(f"pair {number} is of kind {kind_of(number)}, not {row['kind']!r}")
+    whole_number("nodes", row["nodes"], least=1)
+    if not isinstance(row["separated"], bool) or not isinstance(row["reliable"], bool):
+        raise ValueError(f"pair {number} must be separated and reliable, or not")
+    for name in ("t2", "control", "loss"):
+        if not isinstance(row[name], int | float):
+            raise ValueError(f"pair {number} has {name} {row[name]!r}, which is no number")
+    if method == "exhaustive-2" and whole_number("k", row["k"], least=0) > 2:
+        raise ValueError(f"pair {number} has k = {row['k']} with method {method}")
 
 
 def save(path: Path, content: dict[str, Any]) -> None:
