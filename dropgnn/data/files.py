@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from dropgnn.data.gin_text import read_gin_text
 from dropgnn.errors import DataProblem
+from dropgnn.files import read_text
 from dropgnn.registry import Registry
 
 
@@ -84,7 +85,15 @@ def read_graphml(path: Path) -> list[Data]:
     """One graph."""
     try:
         return [_from_networkx(nx.read_graphml(path))]
-    except (nx.NetworkXError, ValueError, KeyError, SyntaxError) as problem:
+    except (
+        nx.NetworkXError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+    ) as problem:
         raise DataProblem(f"{path} is not GraphML ({problem})") from problem
 
 
@@ -102,10 +111,7 @@ READERS = Registry[Callable[[Path], list[Data]]](
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as problem:
-        raise DataProblem(f"{path} is not a text file ({problem})") from problem
+    return read_text(path).splitlines()
 
 
 def _from_networkx(graph: nx.Graph) -> Data:
