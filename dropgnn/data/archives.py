@@ -154,3 +154,13 @@ STATISTICS = {
     "deezer_ego_nets": Statistics(9629, 23.49),
 }
 """Of TU datasets whose archives have no known hash."""
+
+
+def known_dataset(name: str) -> str | None:
+    """The name of a dataset that can be downloaded, as the TU collection writes it, whatever the capitals.
+
+    >>> known_dataset("imdb-binary"), known_dataset("NOPE")
+    ('IMDB-BINARY', None)
+    """
+    names = (*HASHES, *STATISTICS)
+    return next((known for known in names if known.lower() == name.lower()), None)

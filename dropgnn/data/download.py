@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import shutil
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -16,7 +18,7 @@ import pooch
 from dropgnn.data import archives
 from dropgnn.data.raw import RawGraphs
 from dropgnn.data.tu_folder import read_tu_folder
-from dropgnn.errors import DataMissing, DataProblem
+from dropgnn.errors import DataMissing, DataProblem, DropGNNError
 
 LARGEST = 1 << 32
 """Bytes that a file of an archive may unpack to."""
@@ -28,16 +30,6 @@ ROUNDING = 0.0101
 """By how much a published mean with two digits may be off, rounded or cut."""
 
 SHOWN = 300
-
-
-def known_dataset(name: str) -> str | None:
-    """The name of a dataset that can be downloaded, as the TU collection writes it, whatever the capitals.
-
-    >>> known_dataset("imdb-binary"), known_dataset("NOPE")
-    ('IMDB-BINARY', None)
-    """
-    names = (*archives.HASHES, *archives.STATISTICS)
-    return next((known for known in names if known.lower() == name.lower()), None)
 
 
 def download_tu(name: str, folder: Path) -> None:
@@ -111,7 +103,18 @@ def _opened(archive: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(archive) as packed:
             yield packed
-    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, NotImplementedError, RuntimeError) as problem:
+    except DropGNNError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        struct.error,
+        EOFError,
+        KeyError,
+        RuntimeError,
+        ValueError,
+    ) as problem:
         raise DataProblem(
             f"{archive.name} is not the ZIP archive that it should be ({problem}); nothing was kept"
         ) from problem

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from platformdirs import user_cache_path
 
+from dropgnn.data.archives import known_dataset
 from dropgnn.errors import DataMissing, DataProblem, InvalidArgument
 
 IN_GIN = {"IMDB-B": "IMDBBINARY", "IMDB-M": "IMDBMULTI"}
@@ -66,7 +67,7 @@ def find_dataset(name: str, given: Path | None = None, *, download: bool = True)
                 return place
     if folder.is_dir():
         return _in_folder(folder.resolve())
-    known = _to_download(name) if is_name else None
+    known = known_dataset(IN_TU.get(paper_name(name), name)) if is_name else None
     if not download or known is None:
         unknown = "; it is not one of those that can be downloaded" * (download and is_name)
         raise DataMissing(
@@ -125,13 +126,6 @@ def _raw_in(folder: Path) -> Place | None:
         if names:
             return Place(raw, names[0])
     return None
-
-
-def _to_download(name: str) -> str | None:
-    """What the TU collection calls a dataset, if it is one of those that are checked when downloaded."""
-    from dropgnn.data.download import known_dataset
-
-    return known_dataset(IN_TU.get(paper_name(name), name))
 
 
 def _download(name: str) -> Place:

@@ -21,6 +21,7 @@ from dropgnn.experiments.brec_gap import dropped_by, reason
 from dropgnn.experiments.brec_trained import hotelling, threshold
 from dropgnn.theory.distinguish import distinguish
 from dropgnn.training.loop import inputs
+from tests.fuzz.mutations import npy_header
 
 
 @pytest.fixture
@@ -68,13 +69,21 @@ def test_what_is_wrong_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("DROPGNN_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(DataProblem, match="BREC was not found; pass --data DIR"):
-        load_brec()
+        load_brec(download=False)
     path = tmp_path / "brec_v3.npy"
     np.save(path, np.array([b"A_"] * 10))
     with pytest.raises(DataProblem, match="must hold 400 blocks of 64 graphs; it holds 10 graphs"):
         load_brec(tmp_path)
     np.save(path, np.array([b"A_", None], dtype=object), allow_pickle=True)
     with pytest.raises(DataProblem, match="is not an array of strings"):
+        load_brec(tmp_path)
+    path.write_bytes(npy_header("<f8", (400, 10**6)) + bytes(800))
+    with pytest.raises(
+        DataProblem, match=r"brec_v3.npy is damaged: it has .* bytes where its header asks for 3,200,000,\d+"
+    ):
+        load_brec(tmp_path)
+    np.save(path, np.array([1.5]))
+    with pytest.raises(DataProblem, match="is not an array of strings but of numbers"):
         load_brec(tmp_path)
     np.save(path, np.array([b"\x01nonsense"] * 400 * 64))
     with pytest.raises(DataProblem, match="what is not a graph6 code"):

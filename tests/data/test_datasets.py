@@ -256,25 +256,3 @@ def test_what_is_nowhere_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "nothing").mkdir()
     with pytest.raises(DataProblem, match=r"holds neither nothing.txt nor the raw files of a TU dataset"):
         load_dataset(str(tmp_path / "nothing"))
-    monkeypatch.setattr("torch_geometric.datasets.TUDataset.url", (tmp_path / "no").as_uri())
-    with pytest.raises(DataProblem, match=r"no dataset 'NCI1' in .*, and downloading it failed"):
-        load_dataset("NCI1")
-    assert not list((tmp_path / "cache").rglob("*.zip"))
-
-
-def test_a_download_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a server that is a folder: an archive of raw files, as PyG's has it."""
-    import shutil
-
-    write_tu(tmp_path / "pack" / "FETCHED")
-    shutil.make_archive(str(tmp_path / "server" / "FETCHED"), "zip", tmp_path / "pack")
-    monkeypatch.setattr("torch_geometric.datasets.TUDataset.url", (tmp_path / "server").as_uri())
-    monkeypatch.delenv("DROPGNN_DATA", raising=False)
-    dataset = load_dataset("FETCHED", features="constant")
-    assert len(dataset.graphs) == 2
-    shutil.make_archive(str(tmp_path / "server" / "FLAT"), "zip", tmp_path / "pack" / "FETCHED")
-    with pytest.raises(DataProblem, match=r"downloading it failed \(.*FLAT holds neither FLAT.txt nor the raw files"):
-        load_dataset("FLAT")
-    assert not (tmp_path / "cache" / "dropgnn" / "tu" / "FLAT").exists()
-    shutil.rmtree(tmp_path / "server")
-    assert len(load_dataset("FETCHED", features="constant").graphs) == 2
