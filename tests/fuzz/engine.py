@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +60,8 @@ def fuzz(reader: Reader, folder: Path, cases: int, *, seed: int = 0) -> Outcome:
     reader.read(what)  # good files are read
     names = {folder.name, *(path.name for path in good)}
     read, refused, failures, slowest = 0, 0, [], 0.0
-    with limited_memory():
+    with limited_memory(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of networkx, about keys that are not declared: the graph is read
         for number in range(cases):
             chance = Random(f"{seed} {reader.name} {number}")
             target = chance.choice(list(good))

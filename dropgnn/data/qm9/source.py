@@ -24,6 +24,9 @@ from dropgnn.errors import DataProblem, MissingExtra
 
 FILES = ("qm9_part1.csv", "qm9_part2.csv", "qm9_part3.csv")
 
+FARTHEST = 1_000_000
+"""Of coordinates in Angstrom; the arithmetic of distances stays far from its limits."""
+
 LARGEST_NUMBER = 2**31
 """Of a molecule, which is kept in four bytes."""
 
@@ -159,4 +162,6 @@ def geometry(row: Row) -> tuple[list[str], np.ndarray]:
     position = np.array(json.loads(re.sub(r"\.(?=[,\]])", ".0", row.coordinates)), np.float64).reshape(-1, 3)
     if not isinstance(elements, list) or not 1 <= len(elements) == len(position) <= LARGEST_MOLECULE:
         raise ValueError(f"elements and coordinates of 1 to {LARGEST_MOLECULE} atoms are needed, of each the same")
+    if not (np.abs(position) < FARTHEST).all():
+        raise ValueError(f"a coordinate is no number below {FARTHEST:,}")
     return elements, position
