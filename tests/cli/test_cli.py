@@ -158,7 +158,8 @@ def test_distinguish_says_what_is_wrong(arguments: tuple[str, ...], message: str
 
 
 def test_brec_without_data(tmp_path: Path) -> None:
-    shown = dropgnn("brec", "certificate", DROPGNN_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    nowhere = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:9")  # or it would be downloaded
+    shown = dropgnn("brec", "certificate", DROPGNN_DATA=str(tmp_path), XDG_CACHE_HOME=str(tmp_path), **nowhere)
     assert shown.returncode == 2
     assert "BREC was not found; pass --data DIR or set DROPGNN_DATA" in shown.stderr
 
