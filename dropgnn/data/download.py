@@ -90,7 +90,7 @@ def _fetch(url: str, known: str | None, into: Path) -> Path:
         downloader = pooch.HTTPDownloader(timeout=TIMEOUT)
         return Path(pooch.retrieve(url, known and f"sha256:{known}", name, into, downloader=downloader))
     except RequestException as problem:
-        raise DataMissing(f"{url} cannot be downloaded ({_short(problem)})") from problem
+        raise DataMissing(f"{url} cannot be downloaded ({_reason(problem)})") from problem
     except ValueError as problem:  # of pooch, about the hash
         raise DataProblem(
             f"{url} is not the archive that is known: its SHA-256 is not {known}. Nothing of it was kept. Where you trust "
@@ -150,6 +150,10 @@ def _take_place(found: Path, target: Path) -> None:
             raise
 
 
-def _short(problem: Exception) -> str:
-    """The end of a chain of reasons, without the objects in it."""
-    return re.sub(r"<[^>]*>", "", str(problem)).strip()[:SHOWN]
+def _reason(problem: Exception) -> str:
+    """Why nothing came, without the chain of objects that requests puts into its messages."""
+    from requests.exceptions import ConnectionError, Timeout
+
+    if isinstance(problem, Timeout):
+        return "no answer in time"
+    return "no connection" if isinstance(problem, ConnectionError) else str(problem)[:SHOWN]
