@@ -66,8 +66,7 @@ def fuzz(reader: Reader, folder: Path, cases: int, *, seed: int = 0) -> Outcome:
             chance = Random(f"{seed} {reader.name} {number}")
             target = chance.choice(list(good))
             damaged, how = mutate(good[target], chance, marker)
-            target.parent.mkdir(exist_ok=True)
-            target.write_bytes(damaged)
+            put(target, damaged)
             began, problem = time.process_time(), ""
             try:
                 reader.read(what)
@@ -99,7 +98,14 @@ def restore(folder: Path, good: dict[Path, bytes]) -> None:
             path.unlink()
     for path, content in good.items():
         if not path.is_file() or path.stat().st_size != len(content) or path.read_bytes() != content:
-            path.write_bytes(content)
+            put(path, content)
+
+
+def put(path: Path, content: bytes) -> None:
+    """A new file, not the old one emptied and filled again, which some file systems write to the disk at once."""
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    path.write_bytes(content)
 
 
 @contextmanager
