@@ -11,8 +11,8 @@ from math import comb
 import numpy as np
 
 from dropgnn.theory.enumerate import BUDGET
-from dropgnn.theory.orbits import orbits, representatives
-from dropgnn.theory.views import Structure, dropped_sets, view_words
+from dropgnn.theory.orbits import is_for_nauty, orbits, representatives
+from dropgnn.theory.views import Structure, dropped_sets, joined, view_words
 
 MANY = 20_000
 """From so many sets on, symmetry is worth looking for."""
@@ -57,7 +57,7 @@ class Dropouts:
         found = view_words(self.structure, self.sets, depth=depth, mode=mode, keep=self.symmetric)
         if not self.symmetric:
             return found.node
-        return np.array([_word(view) for view in self.collect(found.pair)], np.uint64)
+        return np.array([word(view) for view in self.collect(found.pair)], np.uint64)
 
     def collect(self, seen: np.ndarray) -> list[bytes]:
         """For each node the multiset of what it sees, given what each node sees in each copy, ``[M, n]``."""
@@ -72,11 +72,29 @@ class Dropouts:
         return views
 
 
+def all_sets(tried: Sequence[tuple[Dropouts, Dropouts]]) -> list[np.ndarray]:
+    """The listed sets of all sizes of both graphs, padded."""
+    return [joined([both[side].sets for both in tried]) for side in (0, 1)]
+
+
+def views_over(tried: Sequence[tuple[Dropouts, Dropouts]], labels: Sequence[np.ndarray]) -> list[list[bytes]]:
+    """For each node of both graphs what it sees over the sets of each size, given its labels in :func:`all_sets`."""
+    seen = []
+    for side, colours in enumerate(labels):
+        first, views = 0, [b""] * colours.shape[1]
+        for one in (both[side] for both in tried):
+            found = one.collect(colours[first : first + len(one.sets)])
+            views = [view + more for view, more in zip(views, found, strict=True)]
+            first += len(one.sets)
+        seen.append(views)
+    return seen
+
+
 def symmetry_pays(structures: Sequence[Structure], k: int) -> bool:
     """Whether symmetry is worth looking for, and can be: it is for all of them or for none, or words could not be compared."""
     many = any(comb(structure.num_nodes, k) > MANY for structure in structures)
-    return many and all(structure.is_simple for structure in structures) and find_spec("pynauty") is not None
+    return many and all(is_for_nauty(structure) for structure in structures) and find_spec("pynauty") is not None
 
 
-def _word(view: bytes) -> int:
+def word(view: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(view, digest_size=8).digest(), "little")

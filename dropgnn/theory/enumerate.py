@@ -14,10 +14,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, whole_number
+from dropgnn.theory.checks import MOST_DIGITS, real, shown
 
 BUDGET = 5_000_000
 """The largest number of subsets anyone may ask for without raising the budget by name."""
+
+
+MOST_COUNTED = 10**8
+"""The largest n times k for which sets are counted; more takes seconds."""
 
 
 def count_dropouts(n: int, k: int) -> int:
@@ -26,19 +31,30 @@ def count_dropouts(n: int, k: int) -> int:
     >>> count_dropouts(10, 2)
     56
     """
-    return sum(math.comb(n, size) for size in range(min(k, n) + 1))
+    n, k = whole_number("n", n, least=0), min(whole_number("k", k, least=0), n)
+    if n * k > MOST_COUNTED:
+        rule = f"must keep n times k within {MOST_COUNTED:,}"
+        raise InvalidArgument("k", rule, got=f"k={shown(k)} with {shown(n)} items")
+    total = several = 1
+    for size in range(1, k + 1):
+        several = several * (n - size + 1) // size
+        total += several
+    return total
 
 
 def check_budget(n: int, k: int, budget: int = BUDGET, *, hint: str = "reduce k, or raise budget=") -> None:
     """Refuse an enumeration larger than ``budget``, with its size and what to reduce."""
-    if k < 0:
-        raise InvalidArgument("k", "must be at least 0", got=k)
-    count = count_dropouts(n, k)
-    if count > budget:
+    n, k, budget = whole_number("n", n, least=0), whole_number("k", k, least=0), whole_number("budget", budget, least=1)
+    if n * min(k, n) <= MOST_COUNTED:
+        count = count_dropouts(n, k)
+        within, number = count <= budget, f"{shown(f'{count:,}')} sets" if count < 10**MOST_DIGITS else "far more sets"
+    else:
+        within, number = False, "far more sets"
+    if not within:
         raise InvalidArgument(
             "k",
             f"must keep the number of dropped sets within the budget of {budget:,}",
-            got=f"k={k} with {n:,} items: {count:,} sets",
+            got=f"k={shown(k)} with {n:,} items: {number}",
             hint=hint,
         )
 
@@ -56,8 +72,7 @@ def enumerate_dropouts(
     """
     check_budget(len(p), k, budget)
     for value in p:
-        if not 0 <= value <= 1:
-            raise InvalidArgument("p", "must lie in [0, 1]", got=value)
+        real("p", value, "must lie in [0, 1]", lambda value: 0 <= value <= 1)
     sets = [dropped for size in range(min(k, len(p)) + 1) for dropped in combinations(range(len(p)), size)]
     masses = [_mass(p, dropped) for dropped in sets]
     total = sum(masses, Fraction(0))

@@ -1,6 +1,7 @@
 """Colour refinement on many perturbed copies of a small graph, compiled by numba.
 
-A graph is ``ptr [n + 1], neighbor [E], colour [n]``; ``sets [M, k]`` lists what is dropped, padded with -1.
+A graph is ``ptr [n + 1], neighbor [E], kind [E], colour [n]``, kinds being the colours of edges; ``sets [M, k]`` lists what
+is dropped, padded with -1.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def _is_new(keys, stamps, stamp, key):
 
 
 @compiled()
-def hash_views(ptr, neighbor, colour, sets, depth, removes, knows_itself, keep):
+def hash_views(ptr, neighbor, kind, colour, sets, depth, removes, knows_itself, keep):
     """64-bit words for what is seen: equal views have equal words.
 
     Without a depth every component of a copy is refined until its colours are stable, by itself: what a node sees must not
@@ -84,7 +85,10 @@ def hash_views(ptr, neighbor, colour, sets, depth, removes, knows_itself, keep):
                     continue
                 heard, own = (np.uint64(0), word[here]) if knows_itself else (mixed[here], np.uint64(0))
                 for edge in range(ptr[here], ptr[here + 1]):
-                    heard += mixed[neighbor[edge]]
+                    said = mixed[neighbor[edge]]
+                    if kind[edge] > 0 and not (removes and gone[neighbor[edge]] == copy):
+                        said = combine(np.uint64(kind[edge]), said)
+                    heard += said
                 word[here] = combine(own, heard)
                 if depth < 0:
                     count[part[here]] += _is_new(keys, stamps, stamp, combine(word[here], np.uint64(part[here])))
@@ -121,10 +125,11 @@ def hash_views(ptr, neighbor, colour, sets, depth, removes, knows_itself, keep):
 
 
 @compiled()
-def exact_round(ptr, neighbor, graph, labels):
+def exact_round(ptr, neighbor, kind, kinds, graph, labels):
     """One round of refinement over all copies, ``labels [M, n]`` with -1 for absent nodes: new labels, and how many.
 
-    Copy c is one of graph ``graph[c]``, whose node v hears ``neighbor[ptr[graph[c], v] : ptr[graph[c], v + 1]]``.
+    Copy c is one of graph ``graph[c]``, whose node v hears ``neighbor[ptr[graph[c], v] : ptr[graph[c], v + 1]]`` through
+    edges of as many ``kind``, numbers below ``kinds``; labels times kinds must fit into 31 bits.
 
     Two pairs get the same number if and only if their own label and the sorted labels of their neighbours are the same:
     the hash only finds candidates, the lists are compared.
@@ -147,6 +152,7 @@ def exact_round(ptr, neighbor, graph, labels):
             for edge in range(ptr[graph[copy], here], ptr[graph[copy], here + 1]):
                 label = labels[copy, neighbor[edge]]
                 if label >= 0:
+                    label = label * kinds + kind[edge]
                     word += mix(label)
                     place = many
                     while place > 0 and heard[place - 1] > label:

@@ -7,12 +7,21 @@ one specific set of k dropped nodes out of it while everything else, u included,
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, whole_number
+from dropgnn.theory.checks import number_of_nodes, real, shown, whole_numbers
+
+MOST_ENTRIES = 50_000_000
+"""The largest number of entries of a sparse matrix: half a gigabyte."""
+
+LONGEST_POWER = 10_000_000
+"""The largest number of digits, in base 2, of an exact probability."""
 
 
 def neighborhoods(edge_index: np.ndarray, num_nodes: int, hops: int) -> sparse.csr_array:
@@ -25,24 +34,62 @@ def neighborhoods(edge_index: np.ndarray, num_nodes: int, hops: int) -> sparse.c
            [0, 1, 1, 0],
            [0, 0, 0, 1]])
     """
-    if hops < 0:
-        raise InvalidArgument("hops", "must be at least 0", got=hops)
-    sender, receiver = edge_index
-    if sender.size and not 0 <= edge_index.min() <= edge_index.max() < num_nodes:
-        raise InvalidArgument("edge_index", f"must point at the {num_nodes} nodes", got=int(edge_index.max()))
-    ones = np.ones(sender.size, dtype=np.float32)
-    step = sparse.csr_array((ones, (receiver, sender)), shape=(num_nodes, num_nodes))
-    step = (step + sparse.eye_array(num_nodes, dtype=np.float32, format="csr")).sign()
-    reach = sparse.eye_array(num_nodes, dtype=np.float32, format="csr")
-    for _ in range(hops):
-        reach = (step @ reach).sign()
+    step, hops = _step(edge_index, num_nodes, hops)
+    reach = _reach(step, np.arange(step.shape[0]), hops)
+    if reach is None:
+        rule = f"must keep the neighbourhoods within {MOST_ENTRIES:,} nodes in all"
+        raise InvalidArgument("hops", rule, got=hops, hint="reduce it")
     reach.sort_indices()
     return reach.astype(bool)
 
 
 def neighborhood_sizes(edge_index: np.ndarray, num_nodes: int, hops: int) -> np.ndarray:
     """gamma of every node: the size of its d-hop neighbourhood without itself, shape ``[N]``."""
-    return np.diff(neighborhoods(edge_index, num_nodes, hops).indptr) - 1
+    step, hops = _step(edge_index, num_nodes, hops)
+    if 0 < step.shape[0] <= hops + 1:
+        count, component = connected_components(step, directed=True, connection="strong")
+        if count == connected_components(step, directed=False)[0]:
+            return np.bincount(component)[component] - 1  # everybody hears all of the component
+    return _sizes(step, np.arange(step.shape[0]), hops)
+
+
+def _step(edge_index: np.ndarray, num_nodes: int, hops: int) -> tuple[sparse.csr_array, int]:
+    """Row u marks u and every node that u hears; and as many hops as can make a difference."""
+    num_nodes, hops = number_of_nodes(num_nodes), whole_number("hops", hops, least=0)
+    rule = "must be whole numbers of shape [2, E], senders and receivers"
+    edges = whole_numbers("edge_index", edge_index, rule, ndim=2)
+    if len(edges) != 2:
+        raise InvalidArgument("edge_index", rule, got=f"shape {list(edges.shape)}")
+    sender, receiver = edges
+    if sender.size and not 0 <= edges.min() <= edges.max() < num_nodes:
+        raise InvalidArgument("edge_index", f"must point at the {num_nodes} nodes", got=int(edges.max()))
+    ones = np.ones(sender.size, dtype=np.float32)
+    step = sparse.csr_array((ones, (receiver, sender)), shape=(num_nodes, num_nodes))
+    return (step + _identity(num_nodes)).sign(), min(hops, num_nodes)
+
+
+def _identity(num_nodes: int) -> sparse.csr_array:
+    return sparse.csr_array(sparse.identity(num_nodes, dtype=np.float32, format="csr"))
+
+
+def _reach(step: sparse.csr_array, rows: np.ndarray, hops: int) -> sparse.csr_array | None:
+    """Whom the nodes ``rows`` hear within so many hops; ``None`` where those are too many to hold at once."""
+    reach, degree = _identity(step.shape[0])[rows], np.diff(step.indptr)
+    for _ in range(hops):
+        most = min(int(degree[reach.indices].sum()), rows.size * step.shape[0])
+        if most > MOST_ENTRIES:
+            return None
+        known, reach = reach.nnz, (reach @ step).sign()
+        if reach.nnz == known:
+            break
+    return reach
+
+
+def _sizes(step: sparse.csr_array, rows: np.ndarray, hops: int) -> np.ndarray:
+    reach = _reach(step, rows, hops)
+    if reach is None:
+        return np.concatenate([_sizes(step, half, hops) for half in np.array_split(rows, 2)])
+    return np.diff(reach.indptr) - 1
 
 
 def best_probability(gamma: float) -> float:
@@ -57,22 +104,26 @@ def dropout_probability(gamma: int, k: int, p: Fraction | float) -> Fraction | f
     >>> dropout_probability(3, 1, Fraction(1, 4))
     Fraction(27, 256)
     """
+    _check_gamma(gamma)
+    real("k", k, f"must be a whole number between 0 and gamma = {gamma:g}", lambda k: k == int(k) and 0 <= k <= gamma)
+    real("p", p, "must lie in [0, 1]", lambda p: 0 <= p <= 1)
+    if isinstance(p, Fraction) and p.denominator.bit_length() * (gamma + 1) > LONGEST_POWER:
+        raise InvalidArgument("p", f"must be a float at gamma = {gamma:g}", got=shown(p), hint="exactly it is too long")
     return p**k * (1 - p) ** (gamma + 1 - k)
 
 
 def runs_for_one_dropouts(gamma: float) -> int:
     r"""Runs after which every 1-dropout is expected at least once, :math:`r \ge e (\gamma + 1)`."""
     _check_gamma(gamma)
-    return math.ceil(math.e * (gamma + 1))
+    return _whole(lambda: math.e * (gamma + 1))
 
 
 def runs_to_see(gamma: float, k: int) -> int:
     r"""Runs after which one specific k-dropout is expected once at :math:`p^*`; about :math:`e \gamma^k`."""
     _check_gamma(gamma)
-    if not 0 <= k <= gamma:
-        raise InvalidArgument("k", f"must lie between 0 and gamma = {gamma:g}", got=k)
+    real("k", k, f"must lie between 0 and gamma = {gamma:g}", lambda k: 0 <= k <= gamma)
     p = best_probability(gamma)
-    return math.ceil(1.0 / (p**k * (1.0 - p) ** (gamma + 1 - k))) if gamma > 0 else 1
+    return _whole(lambda: 1.0 / (p**k * (1.0 - p) ** (gamma + 1 - k))) if gamma > 0 else 1
 
 
 def runs_theorem1(gamma: float, nodes: int = 1, *, delta: float, t: float) -> int:
@@ -88,7 +139,9 @@ def runs_theorem1(gamma: float, nodes: int = 1, *, delta: float, t: float) -> in
         t: The failure probability is at most 1/t.
     """
     _check_promise(gamma, delta, t, nodes)
-    return math.ceil(math.e * (gamma + 1) * 3.0 / delta**2 * _log(2.0 * gamma * t * nodes)) if gamma > 0 else 1
+    if gamma == 0:
+        return 1
+    return _whole(lambda: math.e * (gamma + 1) * 3.0 / delta**2 * _log(2.0 * gamma * t * nodes))
 
 
 def runs_theorem2(gamma: float, nodes: int = 1, *, delta: float, t: float) -> int:
@@ -111,9 +164,14 @@ def runs_theorem2(gamma: float, nodes: int = 1, *, delta: float, t: float) -> in
             got=delta,
             hint="take a smaller delta or a larger neighbourhood",
         )
-    ones = 3.0 / delta**2 * _log(4.0 * gamma * t * nodes)
-    pairs = gamma * (2.0 + epsilon) / epsilon**2 * (gamma * math.log(2.0) + math.log(2.0 * t * nodes))
-    return math.ceil(math.e * (gamma + 1) * max(ones, pairs))
+
+    def ones() -> float:
+        return 3.0 / delta**2 * _log(4.0 * gamma * t * nodes)
+
+    def pairs() -> float:
+        return gamma * (2.0 + epsilon) / epsilon**2 * (gamma * math.log(2.0) + math.log(2.0 * t * nodes))
+
+    return _whole(lambda: math.e * (gamma + 1) * max(ones(), pairs()))
 
 
 def _log(value: float) -> float:
@@ -121,16 +179,29 @@ def _log(value: float) -> float:
     return math.log(max(value, math.e))
 
 
+def _whole(runs: Callable[[], float]) -> int:
+    """A number of runs, rounded up; beyond all floats it is no advice any more."""
+    try:
+        return math.ceil(runs())
+    except (OverflowError, ZeroDivisionError, ValueError):
+        rule = "must leave a number of runs that can be written down"
+        raise InvalidArgument(
+            "gamma", rule, got="more than 1e308 runs", hint="the neighbourhood is too large"
+        ) from None
+
+
 def _check_gamma(gamma: float) -> None:
-    if not (gamma >= 0 and math.isfinite(gamma)):
-        raise InvalidArgument("gamma", "must be a finite number of at least 0", got=gamma)
+    real("gamma", gamma, "must be a finite number of at least 0", lambda gamma: gamma >= 0)
 
 
 def _check_promise(gamma: float, delta: float, t: float, nodes: int) -> None:
     _check_gamma(gamma)
-    if not 0 < delta <= 1:
-        raise InvalidArgument("delta", "must lie in (0, 1]", got=delta)
-    if not 1 < t < math.inf:
-        raise InvalidArgument("t", "must exceed 1 and be finite: failures have probability at most 1/t", got=t)
-    if nodes < 1:
-        raise InvalidArgument("nodes", "must be at least 1", got=nodes)
+    check_delta_and_t(delta, t)
+    real("nodes", nodes, "must be at least 1", lambda nodes: nodes >= 1)
+
+
+def check_delta_and_t(delta: float, t: float) -> None:
+    """The two numbers of Theorems 1 and 2."""
+    real("delta", delta, "must lie in (0, 1]", lambda delta: 0 < delta <= 1)
+    rule = "must exceed 1 and be finite: failures have probability at most 1/t"
+    real("t", t, rule, lambda t: 1 < t < math.inf)

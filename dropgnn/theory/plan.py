@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.errors import InvalidArgument, one_of, whole_number
+from dropgnn.theory.checks import real, shown, whole_numbers
 from dropgnn.theory.numbers import (
     best_probability,
     neighborhood_sizes,
@@ -19,6 +20,10 @@ from dropgnn.theory.numbers import (
     runs_theorem2,
     runs_to_see,
 )
+
+
+REDUCTIONS = ("mean", "max")
+"""How one gamma is made of those of all nodes."""
 
 
 class HasEdges(Protocol):
@@ -39,6 +44,11 @@ class Region:
     largest: int
     nodes: int
     gamma: float
+
+    def __post_init__(self) -> None:
+        for name in ("smallest", "largest", "nodes"):
+            whole_number(name, getattr(self, name), least=0)
+        real("gamma", self.gamma, "must be a finite number of at least 0", lambda gamma: gamma >= 0)
 
     @property
     def p(self) -> float:
@@ -72,14 +82,26 @@ class RunPlan:
     gammas: tuple[int, ...]
     graphs: int
 
+    def __post_init__(self) -> None:
+        whole_number("hops", self.hops, least=1)
+        one_of("reduce", self.reduce, REDUCTIONS)
+        rule = "must be whole numbers from 0, one for each node"
+        gammas = whole_numbers("gammas", self.gammas, rule, ndim=1)
+        if not gammas.size or (gammas < 0).any():
+            raise InvalidArgument("gammas", rule, got=shown(self.gammas))
+        whole_number("graphs", self.graphs, least=0)
+
     @classmethod
     def of(cls, graphs: Iterable[HasEdges] | HasEdges, *, hops: int, reduce: str = "mean") -> RunPlan:
         """Plan for one graph or for many, e.g. a PyG dataset."""
+        one_of("reduce", reduce, REDUCTIONS)
+        hops = whole_number("hops", hops, least=1)
         if hasattr(graphs, "num_nodes"):
             graphs = [graphs]  # type: ignore[list-item]
+        if not isinstance(graphs, Iterable):
+            rule = "must be a graph or a list of graphs"
+            raise InvalidArgument("graphs", rule, got=type(graphs).__name__, hint="use PyG's Data or Batch")
         graphs = list(graphs)
-        one_of("reduce", reduce, ("mean", "max"))
-        hops = whole_number("hops", hops, least=1)
         gammas = [sizes_of(graph, hops) for graph in graphs]
         if not gammas or not sum(map(len, gammas)):
             raise InvalidArgument("graphs", "must have at least one node", got=f"{len(gammas)} graphs without nodes")
@@ -160,7 +182,10 @@ def sizes_of(graph: HasEdges, hops: int) -> np.ndarray:
             raise InvalidArgument(
                 "graphs", f"must have {name}", got=type(graph).__name__, hint="use PyG's Data or Batch"
             )
-    return neighborhood_sizes(graph.edge_index.cpu().numpy(), int(graph.num_nodes or 0), hops)
+    edge_index = graph.edge_index
+    if not isinstance(edge_index, Tensor):
+        raise InvalidArgument("edge_index", "must be a tensor", got=type(edge_index).__name__)
+    return neighborhood_sizes(edge_index.detach().cpu().numpy(), graph.num_nodes, hops)  # type: ignore[arg-type]
 
 
 def _sensible_probability(gamma: float) -> float:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from scipy.stats import norm
 
 from dropgnn.errors import InvalidArgument
+from dropgnn.theory.checks import real
 
 
 def runs_to_tell(a: Fraction | float, b: Fraction | float, *, error: float = 0.01) -> int:
@@ -21,10 +22,16 @@ def runs_to_tell(a: Fraction | float, b: Fraction | float, *, error: float = 0.0
     >>> runs_to_tell(0.5, 0.6), runs_to_tell(0.19, 0.06)
     (1184, 306)
     """
+    for value in (a, b):
+        real("a, b", value, "must be two different probabilities", lambda value: 0 <= value <= 1)
+    real("error", error, "must lie between 0 and 1", lambda error: 0 < error < 1)
     a, b = float(a), float(b)
-    if not (0 <= a <= 1 and 0 <= b <= 1) or a == b:
+    if a == b:
         raise InvalidArgument("a, b", "must be two different probabilities", got=(a, b))
     middle = (a + b) / 2
     apart = norm.ppf(1 - error / 2) * math.sqrt(2 * middle * (1 - middle))
     apart += norm.ppf(1 - error) * math.sqrt(a * (1 - a) + b * (1 - b))
-    return math.ceil((apart / (a - b)) ** 2)
+    try:
+        return math.ceil((apart / (a - b)) ** 2)
+    except OverflowError:
+        raise InvalidArgument("a, b", "must lie further apart", got=(a, b), hint="more than 1e308 runs") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from dropgnn.theory.enumerate import count_dropouts
 from dropgnn.theory.proportions import runs_to_tell
-from dropgnn.theory.views import Structure, dropped_sets, view_words
+from dropgnn.theory.views import Structure, Words, dropped_sets, joined
 
 Set = tuple[int, ...]
 
@@ -34,14 +34,20 @@ class Telling:
     runs: int
 
 
+SMALLEST_DIFFERENCE = 1e-150
+"""Probabilities that are closer take more runs than can be written down."""
+
+Look = Callable[[Sequence[Structure], Sequence[np.ndarray], bool], Sequence[Words]]
+"""Words for what is seen of graphs when these sets drop; what each node sees in each copy is wanted where the last is true."""
+
+
 def most_telling(
     graphs: tuple[Structure, Structure],
     k: int,
     profiles: Sequence[np.ndarray],
     nodes: tuple[int, int] | None,
     *,
-    depth: int | None,
-    mode: str,
+    look: Look,
     p: Fraction,
     most_sets: int,
     most_pairs: int,
@@ -51,42 +57,34 @@ def most_telling(
     Args:
         profiles: For each graph a word for what each node sees over all dropouts.
         nodes: The nodes to compare; by default whole graphs.
+        look: What is seen.
         most_sets, most_pairs: The largest numbers of dropped sets, and of (node, copy) pairs, of a graph to look at.
     """
-    sets = [count_dropouts(graph.num_nodes, k) for graph in graphs]
-    if max(sets) > most_sets:
+    many = [count_dropouts(graph.num_nodes, k) for graph in graphs]
+    if max(many) > most_sets:
         return None
-    if nodes is None:
-        views = [_copies(graph, k, depth, mode) for graph in graphs]
-        found = _best(views, [graph.num_nodes for graph in graphs], p, None)
-        if found is not None:
-            return found
-    if max(many * graph.num_nodes for many, graph in zip(sets, graphs, strict=True)) > most_pairs:
-        return None
-    seen = [_pairs(graph, k, depth, mode) for graph in graphs]
     sizes = [graph.num_nodes for graph in graphs]
+    if nodes is None:
+        sets = [dropped_sets(graph, k, budget=most_sets) for graph in graphs]
+        words = [found.copy for found in look(graphs, sets, False)]
+        telling = _best(list(zip(map(_listed, sets), words, strict=True)), sizes, p, None)
+        if telling is not None:
+            return telling
+    if max(copies * size for copies, size in zip(many, sizes, strict=True)) > most_pairs:
+        return None
+    sets = [joined([dropped_sets(graph, size, budget=most_sets) for size in range(k + 1)]) for graph in graphs]
+    seen = list(zip(map(_listed, sets), [found.pair for found in look(graphs, sets, True)], strict=True))
     rivals = [nodes] if nodes is not None else _rivals(profiles)
     candidates = [
-        _best([(sets, words[:, node]) for (sets, words), node in zip(seen, pair, strict=True)], sizes, p, pair)
+        _best([(listed, words[:, node]) for (listed, words), node in zip(seen, pair, strict=True)], sizes, p, pair)
         for pair in rivals
     ]
-    return max((telling for telling in candidates if telling is not None), key=lambda telling: telling.runs)
+    found = (telling for telling in candidates if telling is not None)
+    return max(found, key=lambda telling: telling.runs, default=None)
 
 
-def _copies(graph: Structure, k: int, depth: int | None, mode: str) -> tuple[list[Set], np.ndarray]:
-    sets = dropped_sets(graph, k, budget=None)
-    return [tuple(one) for one in sets.tolist()], view_words(graph, sets, depth=depth, mode=mode).copy
-
-
-def _pairs(graph: Structure, k: int, depth: int | None, mode: str) -> tuple[list[Set], np.ndarray]:
-    """All dropped sets of up to k nodes, and what each node sees in each copy."""
-    listed: list[Set] = []
-    words = []
-    for size in range(k + 1):
-        sets = dropped_sets(graph, size, budget=None)
-        listed += [tuple(one) for one in sets.tolist()]
-        words.append(view_words(graph, sets, depth=depth, mode=mode, keep=True).pair)
-    return listed, np.concatenate(words)
+def _listed(sets: np.ndarray) -> list[Set]:
+    return [tuple(node for node in one if node >= 0) for one in sets.tolist()]
 
 
 def _rivals(profiles: Sequence[np.ndarray]) -> list[tuple[int, int]]:
@@ -108,7 +106,7 @@ def _best(
     best: Telling | None = None
     for word in {*laws[0], *laws[1]}:
         (a, times_a, set_a), (b, times_b, set_b) = (law.get(word, (Fraction(0), 0, None)) for law in laws)
-        if a != b:
+        if abs(float(a) - float(b)) > SMALLEST_DIFFERENCE:
             runs = runs_to_tell(a, b)
             if best is None or (runs, -times_a) < (best.runs, -best.times[0]):
                 best = Telling(nodes, (times_a, times_b), (set_a, set_b), (a, b), runs)

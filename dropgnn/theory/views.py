@@ -6,103 +6,37 @@ where equality is claimed the colours themselves are compared (:func:`exact_labe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from dropgnn.errors import InvalidArgument, one_of
+from dropgnn.errors import InvalidArgument, one_of, whole_number
+from dropgnn.theory.checks import shown, whole_numbers
 from dropgnn.theory.enumerate import BUDGET, check_budget
 from dropgnn.theory.loops import exact_round, hash_views
+from dropgnn.theory.structure import Structure as Structure
 
 MODES = ("remove", "zero")
 """Dropped nodes vanish (the paper's definition), or are marked (its experiments: their features become zero)."""
 
-
-@dataclass(frozen=True, eq=False)
-class Structure:
-    """A graph with coloured nodes, as theory sees it.
-
-    Shapes:
-        ptr ``[n + 1]``, neighbor ``[E]``: whom each node hears; colour ``[n]``.
-    """
-
-    ptr: np.ndarray
-    neighbor: np.ndarray
-    colour: np.ndarray
-
-    @classmethod
-    def of(cls, edge_index: np.ndarray, num_nodes: int, colour: Sequence[int] | np.ndarray | None = None) -> Structure:
-        """From edges, sender to receiver, and colours, numbers from 0; without, all nodes look alike."""
-        sender, receiver = np.asarray(edge_index, np.int64).reshape(2, -1)
-        for end in (sender, receiver):
-            wrong = (end < 0) | (end >= num_nodes)
-            if wrong.any():
-                raise InvalidArgument(
-                    "edge_index",
-                    f"must name nodes from 0 to {num_nodes - 1}",
-                    got=int(end[wrong][0]),
-                    hint="count from 0",
-                )
-        order = np.argsort(receiver, kind="stable")
-        ptr = np.concatenate([[0], np.cumsum(np.bincount(receiver, minlength=num_nodes))])
-        colours = np.asarray(np.zeros(num_nodes) if colour is None else colour, np.int64)
-        if colours.shape != (num_nodes,) or (colours < 0).any():
-            raise InvalidArgument(
-                "colour", f"must be a number from 0 for each of {num_nodes} nodes", got=colours.tolist()[:10]
-            )
-        return cls(ptr.astype(np.int32), sender[order].astype(np.int32), colours)
-
-    @classmethod
-    def undirected(
-        cls, edges: Sequence[tuple[int, int]], num_nodes: int, colour: Sequence[int] | None = None
-    ) -> Structure:
-        """From edges that are heard in both directions."""
-        one = np.array(edges, np.int64).reshape(-1, 2).T
-        return cls.of(np.concatenate([one, one[::-1][:, one[0] != one[1]]], axis=1), num_nodes, colour)
-
-    @property
-    def num_nodes(self) -> int:
-        return self.colour.size
-
-    @cached_property
-    def is_undirected(self) -> bool:
-        """Whether every edge is heard in both directions, as often."""
-        there, back = (first * self.num_nodes + second for first, second in (self._ends, self._ends[::-1]))
-        return np.array_equal(np.sort(there), np.sort(back))
-
-    @cached_property
-    def is_simple(self) -> bool:
-        """Whether no edge is there twice."""
-        receiver, sender = self._ends
-        return np.unique(receiver * self.num_nodes + sender).size == sender.size
-
-    @cached_property
-    def has_loops(self) -> bool:
-        receiver, sender = self._ends
-        return bool((receiver == sender).any())
-
-    @property
-    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Receivers and senders of all edges."""
-        receiver = np.repeat(np.arange(self.num_nodes, dtype=np.int64), np.diff(self.ptr))
-        return receiver, self.neighbor.astype(np.int64)
-
-    def padded(self, num_nodes: int) -> Structure:
-        """The same graph with isolated nodes behind its own, so many in all; nobody hears them."""
-        more = num_nodes - self.num_nodes
-        return Structure(np.pad(self.ptr, (0, more), mode="edge"), self.neighbor, np.pad(self.colour, (0, more)))
+MOST_ROUNDS = 100_000
+"""The largest number of rounds that may be asked for by number."""
 
 
-def dropped_sets(structure: Structure, k: int, *, budget: int | None = BUDGET) -> np.ndarray:
-    """All sets of exactly k nodes, ``[M, k]``; without a budget, however many they are."""
-    if budget is not None:
-        check_budget(structure.num_nodes, k, budget)
+def dropped_sets(structure: Structure, k: int, *, budget: int = BUDGET) -> np.ndarray:
+    """All sets of exactly k nodes, ``[M, k]``."""
+    check_budget(structure.num_nodes, k, budget)
     flat = np.fromiter(chain.from_iterable(combinations(range(structure.num_nodes), k)), np.int32)
     return flat.reshape(-1, k) if k else np.empty((1, 0), np.int32)
+
+
+def joined(sets: Sequence[np.ndarray]) -> np.ndarray:
+    """Dropped sets of several sizes, ``[M, largest]``, padded with -1."""
+    most = max(one.shape[1] for one in sets)
+    return np.concatenate([np.pad(one, ((0, 0), (0, most - one.shape[1])), constant_values=-1) for one in sets])
 
 
 class Words(NamedTuple):
@@ -134,13 +68,18 @@ def view_words(
         keep: Whether what each node sees in each copy is wanted, too.
     """
     check_mode(mode)
+    structure.check()
+    sets = _checked_sets(structure, sets)
     if depth is None and not (knows_itself and structure.is_undirected):
         raise InvalidArgument(
             "depth", "must be given where edges have a direction, or where nodes do not know themselves", got=None
         )
-    rounds = -1 if depth is None else depth
-    graph = (structure.ptr, structure.neighbor, structure.colour)
-    return Words(*hash_views(*graph, sets, rounds, mode == "remove", knows_itself, keep))
+    rounds = -1 if depth is None else whole_number("depth", depth, least=0)
+    if rounds > MOST_ROUNDS:
+        hint = "after as many rounds as there are nodes nothing changes any more"
+        raise InvalidArgument("depth", f"must be at most {MOST_ROUNDS:,}", got=shown(depth), hint=hint)
+    graph = (structure.ptr, structure.neighbor, structure.kinds, structure.colour)
+    return Words(*hash_views(*graph, sets, rounds, mode == "remove", bool(knows_itself), bool(keep)))
 
 
 def exact_labels(
@@ -149,35 +88,87 @@ def exact_labels(
     """The colour of every node in every copy of every graph, ``[M, n]`` for each, equal if and only if 1-WL cannot tell
     the nodes apart; -1 where a node is absent."""
     check_mode(mode)
-    width = max(structure.num_nodes for structure in structures)
-    ptr, neighbor = _join(structures, width)
-    graph = np.repeat(np.arange(len(sets)), [len(chosen) for chosen in sets])
-    labels = np.concatenate([_initial(*pair, width, mode) for pair in zip(structures, sets, strict=True)])
-    classes, rounds = 0, 0
-    while depth is None or rounds < depth:
-        labels, count = exact_round(ptr, neighbor, graph, labels)
-        rounds += 1
-        if depth is None and count == classes:
-            break
-        classes = count
-    return [labels[graph == number, : structure.num_nodes] for number, structure in enumerate(structures)]
+    rounds = math.inf if depth is None else whole_number("depth", depth, least=0)
+    copies = Copies.of(structures, sets, mode)
+    labels, changing = copies.labels, True
+    while changing and rounds > 0:
+        refined = copies.hear(labels)
+        changing = not np.array_equal(
+            refined, labels
+        )  # numbered in the order they come, equal classes have equal numbers
+        labels, rounds = refined, rounds - 1
+    return copies.split(labels)
+
+
+class Copies(NamedTuple):
+    """All copies of several graphs, side by side in graphs of the same width.
+
+    Shapes:
+        ptr ``[G, width + 1]``, neighbor and kind ``[E]`` of all graphs, graph ``[M]``, and labels ``[M, width]``: what nodes
+        look like before the first round, from 1; 0 where they are marked, -1 where they are absent.
+    """
+
+    structures: Sequence[Structure]
+    ptr: np.ndarray
+    neighbor: np.ndarray
+    kind: np.ndarray
+    graph: np.ndarray
+    labels: np.ndarray
+
+    @classmethod
+    def of(cls, structures: Sequence[Structure], sets: Sequence[np.ndarray], mode: str) -> Copies:
+        if len(structures) != len(sets) or not structures:
+            got = f"{len(sets)} lists for {len(structures)} graphs"
+            raise InvalidArgument("sets", "must be a list of dropped sets for each graph", got=got)
+        for structure in structures:
+            structure.check()
+        sets = [_checked_sets(*pair) for pair in zip(structures, sets, strict=True)]
+        width = max(structure.num_nodes for structure in structures)
+        starts = np.cumsum([0] + [structure.neighbor.size for structure in structures[:-1]])
+        ptr = [np.pad(graph.ptr, (0, width - graph.num_nodes), mode="edge") for graph in structures]
+        neighbor, kind = (
+            np.concatenate([getattr(structure, name) for structure in structures]) for name in ("neighbor", "kinds")
+        )
+        shades, colour = np.unique(np.concatenate([one.colour for one in structures]), return_inverse=True)
+        kinds, kind = np.unique(kind, return_inverse=True)
+        graph = np.repeat(np.arange(len(sets)), [len(chosen) for chosen in sets])
+        if (graph.size * width + shades.size + 1) * kinds.size >= 2**31:
+            got = f"{graph.size * width:,} times {kinds.size:,}"
+            raise InvalidArgument("sets", "must have fewer than 2^31 (node, copy) pairs times kinds of edges", got=got)
+        colours = np.split(colour.astype(np.int32).ravel() + 1, np.cumsum([one.num_nodes for one in structures])[:-1])
+        labels = [_initial(*both, width, mode) for both in zip(colours, sets, strict=True)]
+        return cls(structures, np.stack(ptr) + starts[:, None], neighbor, kind, graph, np.concatenate(labels))
+
+    @property
+    def kinds(self) -> int:
+        return int(self.kind.max(initial=0)) + 1
+
+    def hear(self, labels: np.ndarray) -> np.ndarray:
+        """One round of refinement."""
+        return exact_round(self.ptr, self.neighbor, self.kind, self.kinds, self.graph, labels)[0]
+
+    def split(self, labels: np.ndarray) -> list[np.ndarray]:
+        """The labels ``[M, n]`` of each graph."""
+        return [labels[self.graph == number, : one.num_nodes] for number, one in enumerate(self.structures)]
 
 
 def check_mode(mode: str) -> None:
     one_of("mode", mode, MODES)
 
 
-def _initial(structure: Structure, sets: np.ndarray, width: int, mode: str) -> np.ndarray:
+def _initial(colour: np.ndarray, sets: np.ndarray, width: int, mode: str) -> np.ndarray:
     """The colours of all copies, ``[M, width]``: -1 where a node is absent, 0 where it is marked."""
     labels = np.full((len(sets), width), -1, np.int32)
-    labels[:, : structure.num_nodes] = structure.colour + 1
+    labels[:, : colour.size] = colour
     copy, position = np.nonzero(sets >= 0)
     labels[copy, sets[copy, position]] = -1 if mode == "remove" else 0
     return labels
 
 
-def _join(structures: Sequence[Structure], width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Whom the nodes of all graphs hear: ptr ``[G, width + 1]`` into one list of neighbours."""
-    starts = np.cumsum([0] + [structure.neighbor.size for structure in structures[:-1]])
-    ptr = [np.pad(graph.ptr, (0, width - graph.num_nodes), mode="edge") for graph in structures]
-    return np.stack(ptr) + starts[:, None], np.concatenate([structure.neighbor for structure in structures])
+def _checked_sets(structure: Structure, sets: np.ndarray) -> np.ndarray:
+    rule = f"must be whole numbers of shape [M, k], nodes from 0 to {structure.num_nodes - 1}, or -1"
+    chosen = whole_numbers("sets", sets, rule, ndim=2)
+    wrong = (chosen < -1) | (chosen >= structure.num_nodes)
+    if wrong.any():
+        raise InvalidArgument("sets", rule, got=int(chosen[wrong][0]))
+    return np.ascontiguousarray(chosen, np.int32)
