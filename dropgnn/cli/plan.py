@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from dropgnn.theory.plan import RunPlan
 
+TASKS = ("limits1", "limits2", "four_cycles", "lcc", "triangles", "skip_circles")
+"""The synthetic tasks, of which dropgnn.data.synthetic cannot be asked before torch is imported; a test compares the two."""
+
 
 def plan(
     source: Annotated[
@@ -28,6 +32,7 @@ def plan(
     data: Annotated[Path | None, typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache.")] = None,
 ) -> None:
     """Print the paper's advice for real graphs: gamma, p*, the number of runs."""
+    _check(source, delta, t, data)
     from dropgnn.theory.plan import RunPlan
 
     advice = RunPlan.of(_graphs(source, data), hops=hops, reduce=reduce)
@@ -44,21 +49,44 @@ def plan(
         console.print(_regions(advice))
 
 
-def _graphs(source: str, data: Path | None) -> list[Data]:
-    from dropgnn.data.datasets import load_dataset
-    from dropgnn.data.files import read_graphs
-    from dropgnn.data.synthetic import SYNTHETIC, task
-    from dropgnn.errors import DataProblem
+def _check(source: str, delta: float, t: float, data: Path | None) -> None:
+    """What can be wrong without looking into any file; asked before anything is imported that takes seconds."""
+    from dropgnn.errors import InvalidArgument
 
-    if source in SYNTHETIC:
-        return list(task(source, seed=0).graphs)
-    if Path(source).is_file() or Path(source).suffix:
+    if not 0 < delta <= 1:
+        raise InvalidArgument("delta", "must lie in (0, 1]", got=delta)
+    if not 1 < t < math.inf:
+        raise InvalidArgument("t", "must exceed 1 and be finite: failures have probability at most 1/t", got=t)
+    if _is_file(source):
+        from dropgnn.data.files import check_graph_file
+
+        check_graph_file(Path(source))
+    elif source not in TASKS:
+        from dropgnn.data.locate import find_dataset
+        from dropgnn.errors import DataProblem
+
+        try:
+            find_dataset(source, data, download=False)
+        except DataProblem as problem:
+            raise DataProblem(f"{problem}\nThe synthetic tasks are {', '.join(TASKS)}.") from None
+
+
+def _is_file(source: str) -> bool:
+    return source not in TASKS and (Path(source).is_file() or bool(Path(source).suffix))
+
+
+def _graphs(source: str, data: Path | None) -> list[Data]:
+    if _is_file(source):
+        from dropgnn.data.files import read_graphs
+
         return read_graphs(Path(source))
-    try:
-        dataset = load_dataset(source, data=data, features="constant", filter="none", download=False)
-    except DataProblem as problem:
-        raise DataProblem(f"{problem}\nThe synthetic tasks are {', '.join(SYNTHETIC)}.") from None
-    return list(dataset.graphs)
+    if source in TASKS:
+        from dropgnn.data.synthetic import task
+
+        return list(task(source, seed=0).graphs)
+    from dropgnn.data.datasets import load_dataset
+
+    return list(load_dataset(source, data=data, features="constant", filter="none", download=False).graphs)
 
 
 def _rows(advice: RunPlan, delta: float, t: float) -> list[tuple[str, str, str]]:

@@ -5,46 +5,103 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
-import torch
-from torch_geometric.data import Data
-
-from dropgnn.data.gin_text import read_gin_text
 from dropgnn.errors import DataProblem
 from dropgnn.files import read_text
 from dropgnn.registry import Registry
 
+if TYPE_CHECKING:  # these take seconds to import, and a wrong file is to be answered at once
+    import networkx as nx
+    from torch_geometric.data import Data
 
-def read_graphs(path: Path) -> list[Data]:
-    """All graphs of a file; its ending says how it is written."""
+Ends = tuple[int, int]
+Attributes = dict[str, Any]
+
+SHOWN = 40
+"""Characters of a wrong line in a message."""
+
+
+def check_graph_file(path: Path) -> None:
+    """Whether there is such a file, with an ending that we know; reading it takes imports that take seconds."""
     if path.is_dir():
         raise DataProblem(f"{path} is a folder; name a file in it")
     if not path.is_file():
         raise DataProblem(f"there is no file {path}")
     if path.suffix not in READERS:
         raise DataProblem(f"{path} has the ending '{path.suffix}'; known are {', '.join(READERS)}")
+
+
+def read_graphs(path: Path) -> list[Data]:
+    """All graphs of a file; its ending says how it is written.
+
+    Attributes in GraphML become ``node_attributes`` and ``edge_attributes`` of a graph, one dictionary for each node and each
+    edge of ``edge_index``, where there are any.
+    """
+    check_graph_file(path)
     graphs = READERS[path.suffix](path)
     if not graphs:
         raise DataProblem(f"{path} holds no graph")
     return graphs
 
 
+HEADINGS = frozenset(
+    {"source target", "src dst", "from to", "sender receiver", "head tail", "start end"}
+    | {f"{name}{one} {name}{two}" for name in ("", "node", "id", "vertex") for one, two in ("12", "ab", "uv", "ij")}
+)
+"""Headings of lists of edges, in small letters, without other signs."""
+
+
 def read_edge_list(path: Path) -> list[Data]:
     """One graph: two node names per line, separated by blanks, a comma or a semicolon; a single name is an isolated node.
 
     Names are numbered in the order they appear. An edge may be named once, or in both directions. ``#`` and ``%`` begin a
-    comment, and a first line of words above lines of numbers is a heading. The empty ``{}`` that networkx writes behind an
-    edge is skipped; other columns are refused.
+    comment, and a first line such as ``source target`` above lines of numbers is a heading. The empty ``{}`` that networkx
+    writes behind an edge is skipped; other columns are refused.
     """
-    rows = [(count, _names(line)) for count, line in enumerate(_lines(path), start=1)]
-    rows = [(count, names) for count, names in rows if names]
+    rows = _rows(path)
     if (
         len(rows) > 1
-        and not _is_number(rows[0][1][0])
-        and all(_is_number(name) for _, names in rows[1:] for name in names[:2])
+        and not any(map(_is_number, rows[0][1]))
+        and all(_is_number(name) for _, row in rows[1:] for name in row)
     ):
-        rows = rows[1:]
+        _check_heading(path, *rows.pop(0))
+    return _from_rows(path, rows)
+
+
+def read_csv(path: Path) -> list[Data]:
+    """One graph: two numbers of nodes per line, separated by a comma, a semicolon or a blank.
+
+    The first line may be a heading such as ``source,target``. Tables of anything else are refused: a table of labels must not
+    be taken for a graph. Lists of edges with names, or with isolated nodes, end in ``.edges``.
+    """
+    rows = _rows(path)
+    if rows and not any(map(_is_number, rows[0][1])):
+        _check_heading(path, *rows.pop(0))
+    for count, names in rows:
+        if len(names) == 1 or not all(map(_is_number, names[:2])):
+            raise DataProblem(
+                f"{path}, line {count}: a .csv file must list edges as two whole numbers, found '{', '.join(names)[:SHOWN]}'; "
+                "edges between nodes with names, and isolated nodes, go into a file that ends in .edges"
+            )
+    return _from_rows(path, rows)
+
+
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
+    """The lines that say something, with their numbers, in columns."""
+    rows = ((count, _names(line)) for count, line in enumerate(_lines(path), start=1))
+    return [(count, names) for count, names in rows if names]
+
+
+def _check_heading(path: Path, count: int, names: list[str]) -> None:
+    if " ".join(re.sub(r"[^a-z0-9]", "", name.lower()) for name in names) not in HEADINGS:
+        raise DataProblem(
+            f"{path}, line {count}: '{', '.join(names)[:SHOWN]}' is not the heading of a list of edges; such a file has two "
+            "columns, source and target"
+        )
+
+
+def _from_rows(path: Path, rows: list[tuple[int, list[str]]]) -> list[Data]:
     numbers: dict[str, int] = {}
     edges = []
     for count, names in rows:
@@ -55,20 +112,22 @@ def read_edge_list(path: Path) -> list[Data]:
             )
         ends = [numbers.setdefault(name, len(numbers)) for name in names]
         if len(ends) == 2:
-            edges.append(ends)
+            edges.append((ends[0], ends[1]))
     return [_data(len(numbers), edges)] if numbers else []
 
 
 def _names(line: str) -> list[str]:
-    return re.split(r"[#%]", line)[0].replace("{}", " ").replace(",", " ").replace(";", " ").split()
+    return re.split(r"[#%]", line)[0].replace("{}", " ").replace(",", " ").replace(";", " ").replace('"', " ").split()
 
 
 def _is_number(name: str) -> bool:
-    return re.fullmatch(r"[+-]?\d+(\.\d+)?", name) is not None
+    return re.fullmatch(r"[0-9]+", name) is not None
 
 
 def read_graph6(path: Path) -> list[Data]:
     """One graph per line."""
+    import networkx as nx
+
     graphs = []
     for count, line in enumerate(_lines(path), start=1):
         code = line.strip().removeprefix(">>graph6<<")
@@ -82,30 +141,39 @@ def read_graph6(path: Path) -> list[Data]:
 
 
 def read_graphml(path: Path) -> list[Data]:
-    """One graph."""
+    """One graph, with its attributes."""
+    import networkx as nx
+
     try:
         return [_from_networkx(nx.read_graphml(path))]
     except (
-        nx.NetworkXError,
-        ArithmeticError,
-        AttributeError,
+        nx.NetworkXException,
+        ValueError,
         LookupError,
         SyntaxError,
         TypeError,
-        ValueError,
+        AttributeError,
+        RecursionError,
+        ArithmeticError,
     ) as problem:
         raise DataProblem(f"{path} is not GraphML ({problem})") from problem
 
 
-READERS = Registry[Callable[[Path], list[Data]]](
+def _read_gin_text(path: Path) -> list[Data]:
+    from dropgnn.data.gin_text import read_gin_text
+
+    return read_gin_text(path)
+
+
+READERS: Registry[Callable[[Path], list[Data]]] = Registry(
     "ending",
     {
         ".g6": read_graph6,
         ".graphml": read_graphml,
         ".edges": read_edge_list,
         ".edgelist": read_edge_list,
-        ".csv": read_edge_list,
-        ".txt": read_gin_text,
+        ".csv": read_csv,
+        ".txt": _read_gin_text,
     },
 )
 
@@ -115,13 +183,30 @@ def _lines(path: Path) -> list[str]:
 
 
 def _from_networkx(graph: nx.Graph) -> Data:
+    """The default values of attributes are those of the file; networkx keeps them apart, and adds the ids of edges."""
     numbers = {node: number for number, node in enumerate(graph)}
-    return _data(len(graph), [[numbers[a], numbers[b]] for a, b in graph.edges()], directed=graph.is_directed())
+    defaults = [graph.graph.get(f"{what}_default", {}) for what in ("node", "edge")]
+    nodes = [{**defaults[0], **found} for _, found in graph.nodes(data=True)]
+    edges: dict[Ends, list[Attributes]] = {}
+    for a, b, found in graph.edges(data=True):
+        mine = {name: value for name, value in {**defaults[1], **found}.items() if name != "id"}
+        edges.setdefault((numbers[a], numbers[b]), []).append(mine)
+    data = _data(len(graph), list(edges), directed=graph.is_directed())
+    if any(nodes):
+        data.node_attributes = nodes
+    if any(any(found) for found in edges.values()):
+        data.edge_attributes = [
+            edges.get((a, b)) or edges.get((b, a), []) for a, b in data.edge_index.t().tolist()
+        ]  # of all edges between these two nodes
+    return data
 
 
-def _data(num_nodes: int, edges: list[list[int]], *, directed: bool = False) -> Data:
+def _data(num_nodes: int, edges: list[Ends], *, directed: bool = False) -> Data:
     """A simple graph: an edge that is named twice, or in both directions of an undirected graph, is one."""
-    named = dict.fromkeys(tuple(ends) if directed else (min(ends), max(ends)) for ends in edges)
+    import torch
+    from torch_geometric.data import Data
+
+    named = dict.fromkeys(ends if directed else (min(ends), max(ends)) for ends in edges)
     one_way = torch.tensor(list(named), dtype=torch.long).reshape(-1, 2).t()
     back = one_way.flip(0)[:, one_way[0] != one_way[1]]
     edge_index = one_way if directed else torch.cat([one_way, back], dim=1)

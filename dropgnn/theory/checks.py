@@ -27,6 +27,13 @@ def real(argument: str, value: Any, rule: str, fits: Callable[[Any], bool] = lam
         raise InvalidArgument(argument, rule, got=shown(value))
 
 
+def flag(argument: str, value: Any) -> bool:
+    """A truth value; arrays have none."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgument(argument, "must be True or False", got=shown(value))
+    return bool(value)
+
+
 def number_of_nodes(num_nodes: Any) -> int:
     """A number of nodes whose arrays fit into memory."""
     count = whole_number("num_nodes", num_nodes, least=0)

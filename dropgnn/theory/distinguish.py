@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from dropgnn.errors import DropGNNError, InvalidArgument, whole_number
-from dropgnn.theory.checks import real, shown
+from dropgnn.theory.checks import flag, real, shown
 from dropgnn.theory.dropouts import Dropouts, all_sets, symmetry_pays, views_over
 from dropgnn.theory.enumerate import BUDGET, count_dropouts
 from dropgnn.theory.gin import checked_eps, gin_look, gin_profiles
 from dropgnn.theory.same import sameness
+from dropgnn.theory.structure import a_structure
 from dropgnn.theory.telling import Look, Telling, most_telling
 from dropgnn.theory.verdict import Verdict as Verdict
 from dropgnn.theory.views import Structure, Words, check_mode, exact_labels, view_words
@@ -34,6 +35,8 @@ MOST_PAIRS = 50_000_000
 
 MOST_GIN_PAIRS = 12_500_000
 """The same for GIN, where a pair takes four times the memory."""
+
+DEEPEST = 10**9
 
 LONGEST_P = 100_000
 """The largest number of digits, in base 2, of a probability to the power of the number of nodes."""
@@ -81,17 +84,21 @@ def distinguish(
     true of GNNs as strong as 1-WL, such as GIN
     """
     check_mode(mode)
+    symmetric = None if symmetric is None else flag("symmetric", symmetric)
+    telling = flag("telling", telling)
     max_k = whole_number("max_k", max_k, least=0)
     depth = None if depth is None else whole_number("depth", depth, least=0)
+    if depth is not None and depth > DEEPEST:
+        raise InvalidArgument("depth", f"must be at most {DEEPEST:,}", got=shown(depth))
     budget = whole_number("budget", budget, least=1)
-    size = max(_size("a", a), _size("b", b))
+    size = max(a_structure("a", a).num_nodes, a_structure("b", b).num_nodes)
     nodes = None if nodes is None else _checked_nodes(nodes, a, b)
     p = _checked_probability(p, size)
     itself = None if eps is None else checked_eps(eps)
     coloured = any(graph.has_colours or graph.has_kinds for graph in (a, b))
 
     def verdict(k: int | None, *, telling: Telling | None = None, same: str | None = None) -> Verdict:
-        last = max_k if k is None else k
+        last = min(max_k, size) if k is None else k
         return Verdict(k, last, subsets, depth, mode, p, telling, proved, itself, same, coloured)
 
     subsets, proved = 0, True
@@ -191,12 +198,6 @@ def _check_budget(k: int, nodes: int, budget: int) -> None:
         rule = f"must allow the {count:,} dropped sets of up to {k} of {nodes:,} nodes"
         hint = f"raise budget, or take max_k = {k - 1}" if k else "raise budget"
         raise InvalidArgument("budget", rule, got=budget, hint=hint)
-
-
-def _size(name: str, graph: Any) -> int:
-    if not isinstance(graph, Structure):
-        raise InvalidArgument(name, "must be a Structure", got=type(graph).__name__, hint="see Structure.undirected")
-    return graph.num_nodes
 
 
 def _checked_nodes(nodes: Any, a: Structure, b: Structure) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from math import comb
 
 import numpy as np
 
+from dropgnn.theory.checks import flag
 from dropgnn.theory.enumerate import BUDGET
 from dropgnn.theory.orbits import is_for_nauty, orbits, representatives
 from dropgnn.theory.views import Structure, dropped_sets, joined, view_words
@@ -41,11 +42,11 @@ class Dropouts:
     @classmethod
     def of(cls, structure: Structure, k: int, *, symmetric: bool, budget: int = BUDGET) -> Dropouts:
         """All sets of exactly k nodes; with ``symmetric`` one of each kind."""
-        count = comb(structure.num_nodes, k)
-        if symmetric:
-            return cls(structure, *representatives(structure, k, budget=budget), orbits(structure), count, True)
+        if flag("symmetric", symmetric):
+            sets, times = representatives(structure, k, budget=budget)
+            return cls(structure, sets, times, orbits(structure), comb(structure.num_nodes, k), True)
         sets, nodes = dropped_sets(structure, k, budget=budget), [[node] for node in range(structure.num_nodes)]
-        return cls(structure, sets, np.ones(len(sets), np.int64), nodes, count, False)
+        return cls(structure, sets, np.ones(len(sets), np.int64), nodes, len(sets), False)
 
     @property
     def pairs(self) -> int:

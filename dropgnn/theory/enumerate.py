@@ -54,7 +54,7 @@ def check_budget(n: int, k: int, budget: int = BUDGET, *, hint: str = "reduce k,
         raise InvalidArgument(
             "k",
             f"must keep the number of dropped sets within the budget of {budget:,}",
-            got=f"k={shown(k)} with {n:,} items: {number}",
+            got=f"k={shown(k)} with {shown(n)} items: {number}",
             hint=hint,
         )
 
@@ -70,6 +70,8 @@ def enumerate_dropouts(
     (0,) 1/5
     (1,) 1/5
     """
+    if not isinstance(p, Sequence):
+        raise InvalidArgument("p", "must be a list of probabilities", got=shown(p))
     check_budget(len(p), k, budget)
     for value in p:
         real("p", value, "must lie in [0, 1]", lambda value: 0 <= value <= 1)

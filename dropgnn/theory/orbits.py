@@ -16,7 +16,7 @@ import numpy as np
 from dropgnn.errors import InvalidArgument, MissingExtra, Unsupported, whole_number
 from dropgnn.theory.checks import shown
 from dropgnn.theory.enumerate import BUDGET
-from dropgnn.theory.views import Structure
+from dropgnn.theory.structure import Structure, a_structure
 
 MOST_CHOSEN = 64
 """No graph has so many nodes left to choose among that more are of use: 64 of them have 2^64 ordered choices already."""
@@ -27,7 +27,8 @@ def representatives(structure: Structure, k: int, *, budget: int = BUDGET) -> tu
 
     Divided by k! these are numbers of sets, on average over each orbit.
     """
-    k = whole_number("k", k, least=0)
+    a_structure("structure", structure)
+    k, budget = whole_number("k", k, least=0), whole_number("budget", budget, least=1)
     if math.perm(structure.num_nodes, min(k, MOST_CHOSEN)) >= 2**63:
         got = f"k={shown(k)} with {structure.num_nodes:,} nodes"
         raise InvalidArgument("k", "must keep the number of ordered choices below 2^63", got=got, hint="reduce k")

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.errors import InvalidArgument, one_of, whole_number
-from dropgnn.theory.checks import real, shown, whole_numbers
+from dropgnn.theory.checks import flag, real, shown, whole_numbers
 from dropgnn.theory.numbers import (
     best_probability,
     neighborhood_sizes,
@@ -20,7 +20,6 @@ from dropgnn.theory.numbers import (
     runs_theorem2,
     runs_to_see,
 )
-
 
 REDUCTIONS = ("mean", "max")
 """How one gamma is made of those of all nodes."""
@@ -84,7 +83,7 @@ class RunPlan:
 
     def __post_init__(self) -> None:
         whole_number("hops", self.hops, least=1)
-        one_of("reduce", self.reduce, REDUCTIONS)
+        one_of("reduce", self.reduce if isinstance(self.reduce, str) else shown(self.reduce), REDUCTIONS)
         rule = "must be whole numbers from 0, one for each node"
         gammas = whole_numbers("gammas", self.gammas, rule, ndim=1)
         if not gammas.size or (gammas < 0).any():
@@ -94,7 +93,7 @@ class RunPlan:
     @classmethod
     def of(cls, graphs: Iterable[HasEdges] | HasEdges, *, hops: int, reduce: str = "mean") -> RunPlan:
         """Plan for one graph or for many, e.g. a PyG dataset."""
-        one_of("reduce", reduce, REDUCTIONS)
+        one_of("reduce", reduce if isinstance(reduce, str) else shown(reduce), REDUCTIONS)
         hops = whole_number("hops", hops, least=1)
         if hasattr(graphs, "num_nodes"):
             graphs = [graphs]  # type: ignore[list-item]
@@ -140,7 +139,7 @@ class RunPlan:
 
     def _promise(self, all_nodes: bool) -> tuple[float, int]:
         """The gamma and the number of nodes a theorem is asked about."""
-        return (float(max(self.gammas)), self.nodes) if all_nodes else (self.gamma, 1)
+        return (float(max(self.gammas)), self.nodes) if flag("all_nodes", all_nodes) else (self.gamma, 1)
 
     @property
     def regions(self) -> tuple[Region, ...]:
@@ -157,7 +156,7 @@ class RunPlan:
 
         Neighbourhoods of a size this plan has never met get the p of their own size.
         """
-        if items != "nodes":
+        if not isinstance(items, str) or items != "nodes":
             raise InvalidArgument(
                 "items", "must be nodes: regions are regions of nodes", got=items, hint="give a number as p"
             )

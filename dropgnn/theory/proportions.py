@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from scipy.stats import norm
-
 from dropgnn.errors import InvalidArgument
 from dropgnn.theory.checks import real
 
@@ -25,7 +23,9 @@ def runs_to_tell(a: Fraction | float, b: Fraction | float, *, error: float = 0.0
     for value in (a, b):
         real("a, b", value, "must be two different probabilities", lambda value: 0 <= value <= 1)
     real("error", error, "must lie between 0 and 1", lambda error: 0 < error < 1)
-    a, b = float(a), float(b)
+    from scipy.stats import norm  # takes a second to import
+
+    a, b, error = float(a), float(b), float(error)
     if a == b:
         raise InvalidArgument("a, b", "must be two different probabilities", got=(a, b))
     middle = (a + b) / 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -88,7 +89,8 @@ class Structure:
     ) -> Structure:
         """From edges that are heard in both directions, and of the same kind in both."""
         rule = "must be a list of pairs of whole numbers, shape [E, 2]"
-        pairs = whole_numbers("edges", np.empty((0, 2)) if len(edges) == 0 else edges, rule, ndim=2)
+        nothing = isinstance(edges, Sequence) and not edges
+        pairs = whole_numbers("edges", np.empty((0, 2), np.int64) if nothing else edges, rule, ndim=2)
         if pairs.shape[1] != 2:
             raise InvalidArgument("edges", rule, got=f"shape {list(pairs.shape)}")
         one, apart = pairs.T, pairs[:, 0] != pairs[:, 1]
@@ -159,3 +161,13 @@ def _check_nodes(argument: str, nodes: np.ndarray, num_nodes: int) -> None:
     if wrong.any():
         rule = f"must name nodes from 0 to {num_nodes - 1}" if num_nodes else "must be empty where there are no nodes"
         raise InvalidArgument(argument, rule, got=int(nodes[wrong][0]), hint="count from 0")
+
+
+def a_structure(argument: str, graph: Any) -> Structure:
+    """The graph, if it is one whose arrays fit together."""
+    if not isinstance(graph, Structure):
+        raise InvalidArgument(
+            argument, "must be a Structure", got=type(graph).__name__, hint="see Structure.undirected"
+        )
+    graph.check()
+    return graph

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dropgnn.errors import InvalidArgument, one_of, whole_number
-from dropgnn.theory.checks import shown, whole_numbers
+from dropgnn.theory.checks import flag, shown, whole_numbers
 from dropgnn.theory.enumerate import BUDGET, check_budget
 from dropgnn.theory.loops import exact_round, hash_views
 from dropgnn.theory.structure import Structure as Structure
+from dropgnn.theory.structure import a_structure
 
 MODES = ("remove", "zero")
 """Dropped nodes vanish (the paper's definition), or are marked (its experiments: their features become zero)."""
@@ -28,6 +29,7 @@ MOST_ROUNDS = 100_000
 
 def dropped_sets(structure: Structure, k: int, *, budget: int = BUDGET) -> np.ndarray:
     """All sets of exactly k nodes, ``[M, k]``."""
+    a_structure("structure", structure)
     check_budget(structure.num_nodes, k, budget)
     flat = np.fromiter(chain.from_iterable(combinations(range(structure.num_nodes), k)), np.int32)
     return flat.reshape(-1, k) if k else np.empty((1, 0), np.int32)
@@ -68,8 +70,9 @@ def view_words(
         keep: Whether what each node sees in each copy is wanted, too.
     """
     check_mode(mode)
-    structure.check()
+    a_structure("structure", structure)
     sets = _checked_sets(structure, sets)
+    knows_itself, keep = flag("knows_itself", knows_itself), flag("keep", keep)
     if depth is None and not (knows_itself and structure.is_undirected):
         raise InvalidArgument(
             "depth", "must be given where edges have a direction, or where nodes do not know themselves", got=None
@@ -79,7 +82,7 @@ def view_words(
         hint = "after as many rounds as there are nodes nothing changes any more"
         raise InvalidArgument("depth", f"must be at most {MOST_ROUNDS:,}", got=shown(depth), hint=hint)
     graph = (structure.ptr, structure.neighbor, structure.kinds, structure.colour)
-    return Words(*hash_views(*graph, sets, rounds, mode == "remove", bool(knows_itself), bool(keep)))
+    return Words(*hash_views(*graph, sets, rounds, mode == "remove", knows_itself, keep))
 
 
 def exact_labels(
@@ -117,11 +120,13 @@ class Copies(NamedTuple):
 
     @classmethod
     def of(cls, structures: Sequence[Structure], sets: Sequence[np.ndarray], mode: str) -> Copies:
-        if len(structures) != len(sets) or not structures:
+        if not isinstance(structures, Sequence) or not isinstance(sets, Sequence) or not structures:
+            raise InvalidArgument("structures", "must be a list, and sets another", got=shown(structures))
+        if len(structures) != len(sets):
             got = f"{len(sets)} lists for {len(structures)} graphs"
             raise InvalidArgument("sets", "must be a list of dropped sets for each graph", got=got)
         for structure in structures:
-            structure.check()
+            a_structure("structures", structure)
         sets = [_checked_sets(*pair) for pair in zip(structures, sets, strict=True)]
         width = max(structure.num_nodes for structure in structures)
         starts = np.cumsum([0] + [structure.neighbor.size for structure in structures[:-1]])
@@ -153,7 +158,7 @@ class Copies(NamedTuple):
 
 
 def check_mode(mode: str) -> None:
-    one_of("mode", mode, MODES)
+    one_of("mode", mode if isinstance(mode, str) else shown(mode), MODES)
 
 
 def _initial(colour: np.ndarray, sets: np.ndarray, width: int, mode: str) -> np.ndarray:

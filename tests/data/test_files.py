@@ -34,7 +34,7 @@ def test_an_edge_may_be_named_in_both_directions(tmp_path: Path) -> None:
 
 
 def test_a_heading_is_not_an_edge(tmp_path: Path) -> None:
-    for text in ("source,target\n0,1\n1,2\n", "0 1\n1 2\n"):
+    for text in ("source,target\n0,1\n1,2\n", "0 1\n1 2\n", '\ufeff"Node_1";"Node_2"\n0;1\n1;2\n'):
         (data,) = read_graphs(write(tmp_path, "a.csv", text))
         assert (data.num_nodes, data.edge_index.size(1)) == (3, 4)
 
@@ -52,6 +52,19 @@ def test_graph6_and_graphml_agree(tmp_path: Path) -> None:
 def test_directed_graphml_stays_directed(tmp_path: Path) -> None:
     nx.write_graphml(nx.DiGraph([(0, 1)]), tmp_path / "d.graphml")
     assert read_graphs(tmp_path / "d.graphml")[0].edge_index.tolist() == [[0], [1]]
+
+
+def test_attributes_of_graphml(tmp_path: Path) -> None:
+    graph = nx.Graph()
+    graph.add_node("a", element="C")
+    graph.add_node("b")
+    graph.add_edge("a", "b", order=2)
+    nx.write_graphml(graph, tmp_path / "m.graphml")
+    (data,) = read_graphs(tmp_path / "m.graphml")
+    assert (data.node_attributes, data.edge_attributes) == ([{"element": "C"}, {}], [[{"order": 2}], [{"order": 2}]])
+    plain = nx.path_graph(2)
+    nx.write_graphml(plain, tmp_path / "p.graphml")
+    assert "node_attributes" not in read_graphs(tmp_path / "p.graphml")[0]
 
 
 def test_gin_text(tmp_path: Path) -> None:
@@ -72,6 +85,21 @@ def test_gin_text(tmp_path: Path) -> None:
         ("a.txt", "1\n2 0\n0 1 5\n0 0\n", r"a.txt, line 3: a neighbour is not one of the graph's nodes, 0 to 1"),
         ("a.txt", "1\n2 0\n0 2 1\n", r"a.txt, line 3: a node of degree 2 lists 1 neighbours"),
         ("a.txt", "1\n2 zero\n", r"a.txt, line 2: must be whole numbers, found '2 zero'"),
+        ("a.csv", "graph,label\n0,1\n1,0\n", r"a.csv, line 1: 'graph, label' is not the heading of a list of edges"),
+        (
+            "a.edges",
+            "graph label\n0 1\n1 0\n",
+            r"a.edges, line 1: 'graph, label' is not the heading of a list of edges",
+        ),
+        (
+            "a.csv",
+            "g0.graphml,1\ng1.graphml,0\n",
+            r"a.csv, line 1: .* two whole numbers, found 'g0.graphml, 1'.*\.edges",
+        ),
+        ("a.csv", "source,target\n0,0.5\n", r"a.csv, line 2: a .csv file must list edges as two whole numbers"),
+        ("a.csv", "0,1,2\n", r"a.csv, line 1: an edge has two ends, found 3 columns"),
+        ("a.csv", "label\n1\n0\n", r"a.csv, line 1: 'label' is not the heading"),
+        ("a.csv", "1\n0\n", r"a.csv, line 1: a .csv file must list edges as two whole numbers, found '1'"),
         (
             "a.txt",
             "0 1\n1 2\n",

@@ -38,7 +38,7 @@ def test_without_a_limit_it_is_the_whole_law() -> None:
         ),
         ([Fraction(1), Fraction(1)], 1, r"'p' must allow at most k = 1 drops"),
         ([Fraction(3, 2)], 1, r"'p' must lie in \[0, 1\] \(got 3/2\)"),
-        ([Fraction(1, 2)], -1, r"'k' must be at least 0 \(got -1\)"),
+        ([Fraction(1, 2)], -1, r"'k' must be a whole number of at least 0 \(got -1\)"),
     ],
 )
 def test_impossible_requests_are_refused(p: list[Fraction], k: int, message: str) -> None:
