@@ -146,6 +146,19 @@ def test_networks_with_random_weights_agree(mode: str, eps: float) -> None:
     assert outcomes == ({None, 1} if (mode, eps) == ("zero", 0.0) else {1})
 
 
+def test_a_fresh_network_is_close_to_linear() -> None:
+    """What it makes of Example 1 hardly differs; larger weights show more."""
+    a, b = nx.disjoint_union(nx.cycle_graph(4), nx.cycle_graph(4)), nx.cycle_graph(8)
+    for seed in range(3):
+        torch.manual_seed(seed)
+        fresh, larger = (
+            difference(embeddings(gin, a, 1, "zero"), embeddings(gin, b, 1, "zero"))
+            for gin in (GIN(1, 32, 4).double().eval(), network(0.0, seed, 4))
+        )
+        assert 1e-12 < fresh < 0.01
+        assert larger > fresh
+
+
 @pytest.mark.heavy
 def test_graphs_of_8_nodes() -> None:
     """Of the 312 pairs that 1-WL confuses, 27 stay equal for GIN with epsilon = 0 that zeroes nodes, and none else."""
