@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+LONGEST = 500
+"""Characters of a value that a message shows."""
 
 
 class DropGNNError(Exception):
@@ -31,24 +38,66 @@ class InvalidArgument(DropGNNError, ValueError):
     """
 
     def __init__(self, argument: str, rule: str, *, got: object, hint: str = "") -> None:
-        super().__init__(f"'{argument}' {rule} (got {got})" + (f"; {hint}" if hint else ""))
+        super().__init__(f"'{argument}' {rule} (got {_shown(got)})" + (f"; {hint}" if hint else ""))
 
 
-def whole_number(argument: str, value: object, *, least: int, hint: str = "") -> int:
+def _shown(value: object, show: Callable[[object], str] = format) -> str:
+    """``value`` as a message shows it: cut off where it is long, its type where it cannot be printed."""
+    try:
+        text = show(value)
+    except Exception:  # how a foreign object prints is foreign code
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def whole_number(argument: str, value: object, *, least: int, most: int | None = None, hint: str = "") -> int:
     """``value`` as an int, whatever kind of whole number it is; else an error that names ``argument``."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
+    except (TypeError, ValueError, RuntimeError, OverflowError):  # what tensors and arrays of other kinds raise
         number = least - 1
-    if number < least or isinstance(value, bool):
+    if number < least or isinstance(value, bool) or str(getattr(value, "dtype", "")) == "torch.bool":
         raise InvalidArgument(argument, f"must be a whole number of at least {least}", got=value, hint=hint)
+    if most is not None and number > most:
+        raise InvalidArgument(argument, f"must be at most {most:,}", got=value, hint=hint)
     return number
+
+
+def real_number(
+    argument: str, value: object, *, least: float = -math.inf, most: float = math.inf, hint: str = ""
+) -> float:
+    """``value`` as a finite float between ``least`` and ``most``; else an error that names ``argument``."""
+    try:
+        number = math.nan if isinstance(value, (str, bytes, bool)) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        number = math.nan
+    if not (math.isfinite(number) and least <= number <= most):
+        within = f"must lie in [{least:g}, {most:g}]" if math.isfinite(most) else f"must be at least {least:g}"
+        rule = "must be a finite number" if math.isinf(least) and math.isinf(most) else within
+        raise InvalidArgument(argument, rule, got=value, hint=hint)
+    return number
+
+
+def yes_or_no(argument: str, value: object) -> bool:
+    """``value``, if it is True or False; else an error that names ``argument``."""
+    if not isinstance(value, bool):
+        raise InvalidArgument(argument, "must be True or False", got=_shown(value, repr))
+    return value
+
+
+def of_kind(argument: str, value: object, kind: type[T], hint: str = "") -> T:
+    """``value``, if it is a ``kind``; else an error that names ``argument``."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIOU" else "a"
+        raise InvalidArgument(argument, f"must be {article} {kind.__name__}", got=_shown(value, repr), hint=hint)
+    return value
 
 
 def one_of(argument: str, value: str, known: Iterable[str]) -> str:
     """``value``, if it is one of the known names; else an error that lists them."""
-    if value not in (names := list(known)):
-        raise InvalidArgument(argument, f"must be one of {', '.join(names)}", got=repr(value))
+    names = list(known)
+    if not isinstance(value, str) or value not in names:
+        raise InvalidArgument(argument, f"must be one of {', '.join(names)}", got=_shown(value, repr))
     return value
 
 

@@ -36,4 +36,4 @@ class Registry(Mapping[str, T]):
         return len(self._members)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._members
+        return isinstance(name, str) and name in self._members
