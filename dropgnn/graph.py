@@ -14,10 +14,23 @@ from math import isfinite
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument, one_of, whole_number
+from dropgnn.errors import InvalidArgument, of_kind, one_of, whole_number
 
 ITEMS = ("nodes", "links")
 """What can be dropped."""
+
+MAX_GRAPHS = 2**25
+"""The most graphs of a batch, with or without nodes: each takes memory."""
+
+MAX_ITEMS = 2**31 - 1
+"""The most nodes, edges or links of a batch: planning numbers them in 32 bits."""
+
+FEATURES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+"""What features may be made of."""
+
+UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
+"""More whole numbers, with which little can be computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +67,31 @@ class Graph:
         _check_features(x)
         _check_edges(edge_index, x)
         if edge_attr is not None:
-            _check_rows("edge_attr", edge_attr, edge_index.size(1), "edge")
-            _check_device("edge_attr", edge_attr, x)
+            _check_edge_attr(edge_attr, x, edge_index)
         if batch is None:
             batch = x.new_zeros(x.size(0), dtype=torch.long)
-            if num_graphs not in (None, 1):
+            if num_graphs is not None and whole_number("num_graphs", num_graphs, least=0) != 1:
                 raise InvalidArgument(
                     "num_graphs", "must be 1 without batch", got=num_graphs, hint="pass batch=data.batch"
                 )
             num_graphs = 1
         num_graphs = _check_batch(batch, x, edge_index, num_graphs)
-        return cls(x, edge_index, edge_attr, batch, num_graphs)
+        graph = cls(x, edge_index, edge_attr, batch, num_graphs)
+        vars(graph)["checked"] = True
+        return graph
+
+    def check(self) -> None:
+        """Raise unless this is what a ``Graph`` promises to be. For one that was not built by :meth:`of`."""
+        if self.batch is None or self.num_graphs is None:
+            raise InvalidArgument(
+                "graph", "must have batch and num_graphs", got=None, hint="build it with Graph.of(...)"
+            )
+        vars(self)["checked"] = Graph.of(self.x, self.edge_index, self.edge_attr, self.batch, self.num_graphs).checked
+
+    @cached_property
+    def checked(self) -> bool:
+        """Whether someone has looked: :meth:`of` has, engines that cut graphs out of graphs need not."""
+        return False
 
     @property
     def num_nodes(self) -> int:
@@ -100,6 +127,11 @@ class Links:
     of_edge: Tensor
     per_graph: Tensor
 
+    @cached_property
+    def number(self) -> int:
+        """How many links there are."""
+        return int(self.per_graph.sum())
+
 
 def offsets(sizes: Tensor) -> Tensor:
     """Where each of consecutive blocks begins.
@@ -110,6 +142,13 @@ def offsets(sizes: Tensor) -> Tensor:
     return sizes.cumsum(0) - sizes
 
 
+def known(graph: Graph) -> Graph:
+    """``graph``, if it is a graph whose promises hold; asked of those that a user hands us."""
+    if not of_kind("graph", graph, Graph, "build one with Graph.of(x, edge_index, ...)").checked:
+        graph.check()
+    return graph
+
+
 def numbers_of(chosen: Sequence[int] | Tensor, many: int, *, argument: str = "chosen") -> Tensor:
     """Which of ``many`` graphs are meant, ``[C]``.
 
@@ -118,8 +157,15 @@ def numbers_of(chosen: Sequence[int] | Tensor, many: int, *, argument: str = "ch
     ...
     dropgnn.errors.InvalidArgument: 'chosen' must be a list of whole numbers (got torch.bool of shape (2,)); of a mask take ...
     """
-    given = torch.as_tensor(chosen)
-    if given.dim() != 1 or (given.numel() and (given.dtype == torch.bool or given.is_floating_point())):
+    try:
+        given = torch.as_tensor(chosen)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        raise InvalidArgument(argument, "must be a list of whole numbers", got=chosen) from None
+    if (
+        given.dim() != 1
+        or given.layout != torch.strided
+        or (given.numel() and given.dtype not in (*INTEGERS, *UNSIGNED))
+    ):
         hint = "of a mask take .nonzero().squeeze(1)" if given.dtype == torch.bool else ""
         got = f"{given.dtype} of shape {tuple(given.shape)}"
         raise InvalidArgument(argument, "must be a list of whole numbers", got=got, hint=hint)
@@ -141,6 +187,9 @@ def enumerate_blocks(starts: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _check_rows(name: str, value: Tensor, rows: int, what: str) -> None:
+    if isinstance(value, Tensor) and (value.layout != torch.strided or value.is_nested or value.is_meta):
+        got = "one without data" if value.is_meta else "a nested tensor" if value.is_nested else value.layout
+        raise InvalidArgument(name, "must be a dense tensor", got=got, hint=f"convert with {name}.to_dense()")
     if not isinstance(value, Tensor) or value.dim() != 2 or value.size(0) != rows:
         shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
         raise InvalidArgument(
@@ -161,11 +210,23 @@ def _check_features(x: Tensor) -> None:
     if not isinstance(x, Tensor):
         hint = "without features use torch.ones(num_nodes, 1)" if x is None else "pass data.x, or torch.as_tensor(...)"
         raise InvalidArgument("x", "must be a tensor of node features [N, F]", got=type(x).__name__, hint=hint)
-    if x.layout != torch.strided:
-        raise InvalidArgument("x", "must be a dense tensor", got=x.layout, hint="convert with x.to_dense()")
-    _check_rows("x", x, x.size(0) if x.dim() else 0, "node")
-    if x.is_complex() or x.dtype == torch.bool:
+    if x.dtype not in FEATURES and x.dtype not in INTEGERS:
         raise InvalidArgument("x", "must hold real numbers", got=x.dtype, hint="convert with x.float()")
+    _check_number("x", x)
+    _check_rows("x", x, x.size(0) if x.dim() and not x.is_nested else 0, "node")
+
+
+def _check_number(name: str, value: Tensor, dim: int = 0) -> None:
+    if not value.is_nested and value.dim() > dim and value.size(dim) > MAX_ITEMS:
+        raise InvalidArgument(name, f"must be of at most {MAX_ITEMS:,}", got=f"{value.size(dim):,}")
+
+
+def _check_edge_attr(edge_attr: Tensor, x: Tensor, edge_index: Tensor) -> None:
+    _check_rows("edge_attr", edge_attr, edge_index.size(1), "edge")
+    _check_device("edge_attr", edge_attr, x)
+    if edge_attr.dtype not in (*FEATURES, *INTEGERS, torch.bool):
+        hint = "convert with edge_attr.float()"
+        raise InvalidArgument("edge_attr", "must hold real numbers", got=edge_attr.dtype, hint=hint)
 
 
 def _check_edges(edge_index: Tensor, x: Tensor) -> None:
@@ -187,6 +248,7 @@ def _check_edges(edge_index: Tensor, x: Tensor) -> None:
         )
     if edge_index.device != x.device:
         raise InvalidArgument("edge_index", f"must be on the device of x, {x.device}", got=edge_index.device)
+    _check_number("edge_index", edge_index, dim=1)
     if edge_index.numel():
         low, high = map(int, edge_index.aminmax())
         if low < 0 or high >= x.size(0):
@@ -211,7 +273,8 @@ def _first_fall(batch: Tensor) -> str:
 
 
 def _check_batch(batch: Tensor, x: Tensor, edge_index: Tensor, num_graphs: int | None) -> int:
-    if not isinstance(batch, Tensor) or batch.shape != x.shape[:1] or batch.dtype != torch.long:
+    dense = isinstance(batch, Tensor) and batch.layout == torch.strided
+    if not dense or batch.shape != x.shape[:1] or batch.dtype != torch.long:
         got = f"{batch.dtype} of shape {tuple(batch.shape)}" if isinstance(batch, Tensor) else type(batch).__name__
         raise InvalidArgument(
             "batch", f"must be a torch.long tensor with one entry per node, here [{x.size(0)}]", got=got
@@ -225,7 +288,7 @@ def _check_batch(batch: Tensor, x: Tensor, edge_index: Tensor, num_graphs: int |
             hint="keep the nodes of a graph together, as torch_geometric.data.Batch does",
         )
     needed = int(batch[-1]) + 1 if batch.numel() else 0
-    num_graphs = needed if num_graphs is None else whole_number("num_graphs", num_graphs, least=0)
+    num_graphs = needed if num_graphs is None else whole_number("num_graphs", num_graphs, least=0, most=MAX_GRAPHS)
     if num_graphs < needed:
         raise InvalidArgument("num_graphs", f"must be at least {needed}, by the entries of batch", got=num_graphs)
     sender, receiver = batch[edge_index]
