@@ -16,8 +16,11 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.embedded import Embedded
-from dropgnn.errors import InvalidArgument, whole_number
+from dropgnn.errors import InvalidArgument, of_kind
+from dropgnn.nn.widths import check_matrix, check_weights, width
 from dropgnn.registry import Registry
+
+FROM_ENGINES = "engines make it: ENGINES['batched'](encoder, mode, graph, runs)"
 
 
 class Collected(NamedTuple):
@@ -25,6 +28,21 @@ class Collected(NamedTuple):
 
     value: Tensor
     weight: Tensor
+
+
+def _check(*collected: Collected, r: Tensor | None = None) -> None:
+    """Raise unless these are partial results for the same owners, and ``r`` a number for each. Looks at no entry."""
+    for part in collected:
+        kind = isinstance(part, Collected) and isinstance(part.value, Tensor) and isinstance(part.weight, Tensor)
+        if not kind or part.value.dim() != 2 or part.weight.shape != part.value.shape[:1]:
+            got = tuple(tuple(getattr(item, "shape", ())) for item in part) if kind else type(part).__name__
+            raise InvalidArgument("collected", "must have a value [N, F] and a weight [N]", got=got, hint="see collect")
+        if part.value.shape != collected[0].value.shape:
+            rule = f"must be of the same shape, here {tuple(collected[0].value.shape)}"
+            raise InvalidArgument("collected", rule, got=tuple(part.value.shape))
+    if r is not None and (not isinstance(r, Tensor) or r.shape != collected[0].weight.shape):
+        got = tuple(r.shape) if isinstance(r, Tensor) else type(r).__name__
+        raise InvalidArgument("r", f"must be a tensor with {collected[0].weight.numel()} entries", got=got)
 
 
 class Aggregator(torch.nn.Module, ABC):
@@ -47,9 +65,11 @@ class _Additive(Aggregator):
     """Aggregators built on the weighted sum."""
 
     def collect(self, embedded: Embedded) -> Collected:
+        of_kind("embedded", embedded, Embedded, FROM_ENGINES)
         return Collected(embedded.sums(), embedded.seen())
 
     def merge(self, a: Collected, b: Collected) -> Collected:
+        _check(a, b)
         return Collected(a.value + b.value, a.weight + b.weight)
 
     @staticmethod
@@ -63,6 +83,7 @@ class Mean(_Additive):
     r""":math:`\sum_i w_i x_i / \sum_i w_i` over the copies where the node is present. The paper's choice."""
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
+        _check(collected, r=r)
         return self.mean(collected)
 
 
@@ -70,6 +91,7 @@ class Sum(_Additive):
     r""":math:`r` times the mean; for random runs in which the node is always present, the plain sum."""
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
+        _check(collected, r=r)
         return self.mean(collected) * r.to(collected.value.dtype).unsqueeze(1)
 
 
@@ -77,12 +99,15 @@ class Max(Aggregator):
     """The largest value of each feature over all copies of positive weight where the node is present."""
 
     def collect(self, embedded: Embedded) -> Collected:
+        of_kind("embedded", embedded, Embedded, FROM_ENGINES)
         return Collected(embedded.maxima(), embedded.seen())
 
     def merge(self, a: Collected, b: Collected) -> Collected:
+        _check(a, b)
         return Collected(torch.maximum(a.value, b.value), a.weight + b.weight)
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
+        _check(collected, r=r)
         return collected.value.masked_fill((collected.weight <= 0).unsqueeze(1), 0.0)
 
 
@@ -98,13 +123,21 @@ class TransformSum(_Additive):
 
     def __init__(self, in_channels: int, out_channels: int | None = None) -> None:
         super().__init__()
-        width = in_channels if out_channels is None else whole_number("out_channels", out_channels, least=1)
-        self.linear = torch.nn.Linear(in_channels, width)
+        in_channels = width("in_channels", in_channels)
+        out_channels = in_channels if out_channels is None else width("out_channels", out_channels)
+        check_weights(in_channels * out_channels, in_channels=in_channels, out_channels=out_channels)
+        self.linear = torch.nn.Linear(in_channels, out_channels)
 
     def collect(self, embedded: Embedded) -> Collected:
-        return Collected(embedded.sums(lambda x: torch.sigmoid(self.linear(x))), embedded.seen())
+        of_kind("embedded", embedded, Embedded, FROM_ENGINES)
+        return Collected(embedded.sums(self._transformed), embedded.seen())
+
+    def _transformed(self, x: Tensor) -> Tensor:
+        check_matrix(x, self.linear.in_features, self.linear.weight, "as the aggregator takes them")
+        return torch.sigmoid(self.linear(x))
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
+        _check(collected, r=r)
         return self.mean(collected) * r.to(collected.value.dtype).unsqueeze(1)
 
 
@@ -115,15 +148,16 @@ AGGREGATORS = Registry[type[Aggregator]](
 
 def aggregator_by_name(name: str, encoder: torch.nn.Module) -> Aggregator:
     """An aggregator for an encoder, whose width a transform must know."""
+    of_kind("encoder", encoder, torch.nn.Module)
     kind = AGGREGATORS[name]
     if kind is not TransformSum:
         return kind()
-    width = getattr(encoder, "out_channels", None)
-    if not isinstance(width, int):
+    channels = getattr(encoder, "out_channels", None)
+    if not isinstance(channels, int):
         raise InvalidArgument(
             "aggregator",
             "must be given its width: the encoder has no out_channels",
             got=repr(name),
             hint="pass aggregator=TransformSum(in_channels=...)",
         )
-    return TransformSum(width)
+    return TransformSum(channels)

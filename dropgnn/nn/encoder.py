@@ -11,6 +11,7 @@ from torch import Tensor
 from dropgnn.engine.layers import Layer, walk
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
+from dropgnn.nn.checks import check_inputs
 
 
 class Encoder(torch.nn.Module, ABC):
@@ -63,7 +64,7 @@ class Encoder(torch.nn.Module, ABC):
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
         graph = Graph.of(x, edge_index, edge_attr)
-        self.check_edge_attr(None if edge_attr is None else edge_attr.size(1))
+        check_inputs(self, graph, pooled=False)
         return walk(self, graph, silenced=None)
 
 

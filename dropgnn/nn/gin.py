@@ -10,8 +10,9 @@ from torch_geometric.nn import GINConv, GINEConv
 
 from dropgnn.engine.layers import Layer, split_gin
 from dropgnn.engine.norm import WeightedBatchNorm
-from dropgnn.errors import whole_number
+from dropgnn.errors import real_number
 from dropgnn.nn.encoder import Encoder
+from dropgnn.nn.widths import check_weights, depth, width
 from dropgnn.registry import Registry
 
 AGGREGATIONS = Registry("aggr", {"sum": "add", "mean": "mean", "max": "max"})
@@ -69,8 +70,9 @@ class GIN(_IsomorphismStack):
     def __init__(
         self, in_channels: int, hidden_channels: int, num_layers: int, *, aggr: str = "sum", eps: float = 0.0
     ) -> None:
-        widths = _widths(in_channels, hidden_channels, num_layers)
-        convs = [GINConv(_mlp(width, hidden_channels), eps, aggr=AGGREGATIONS[aggr]) for width in widths]
+        eps = real_number("eps", eps)
+        in_channels, hidden_channels, widths = _sizes(in_channels, hidden_channels, num_layers)
+        convs = [GINConv(_mlp(below, hidden_channels), eps, aggr=AGGREGATIONS[aggr]) for below in widths]
         super().__init__(in_channels, hidden_channels, convs)
 
 
@@ -92,17 +94,22 @@ class GINE(_IsomorphismStack):
     def __init__(
         self, in_channels: int, hidden_channels: int, num_layers: int, *, edge_dim: int, aggr: str = "sum"
     ) -> None:
-        widths = _widths(in_channels, hidden_channels, num_layers)
-        convs = [GINEConv(_mlp(width, hidden_channels), edge_dim=edge_dim, aggr=AGGREGATIONS[aggr]) for width in widths]
+        edge_dim = width("edge_dim", edge_dim)
+        in_channels, hidden_channels, widths = _sizes(in_channels, hidden_channels, num_layers, edge_dim=edge_dim)
+        convs = [GINEConv(_mlp(below, hidden_channels), edge_dim=edge_dim, aggr=AGGREGATIONS[aggr]) for below in widths]
         super().__init__(in_channels, hidden_channels, convs)
         self.edge_dim = edge_dim
 
 
-def _widths(in_channels: int, hidden_channels: int, num_layers: int) -> list[int]:
-    """Input width of every layer."""
-    for name, value in (("in_channels", in_channels), ("hidden_channels", hidden_channels), ("num_layers", num_layers)):
-        whole_number(name, value, least=1)
-    return [in_channels] + [hidden_channels] * (num_layers - 1)
+def _sizes(
+    in_channels: object, hidden_channels: object, num_layers: object, edge_dim: int = 0
+) -> tuple[int, int, list[int]]:
+    """``in_channels`` and ``hidden_channels``, checked, and the input width of every layer."""
+    below, hidden = width("in_channels", in_channels), width("hidden_channels", hidden_channels)
+    above = depth("num_layers", num_layers) - 1
+    weights = (below + above * hidden) * (hidden + edge_dim) + (above + 1) * hidden * hidden
+    check_weights(weights, in_channels=below, hidden_channels=hidden, edge_dim=edge_dim)
+    return below, hidden, [below] + [hidden] * above
 
 
 def _mlp(in_channels: int, hidden_channels: int) -> torch.nn.Sequential:

@@ -8,6 +8,7 @@ head on each single run; a copy is a graph then.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -15,8 +16,12 @@ from torch_geometric.nn import Set2Set, global_add_pool, global_max_pool, global
 
 from dropgnn.engine.allowed import why_changed
 from dropgnn.engine.modules import inside
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, of_kind, real_number, whole_number
+from dropgnn.graph import MAX_GRAPHS
+from dropgnn.nn.widths import check_matrix, check_weights, depth, width, widths
 from dropgnn.registry import Registry
+
+ROWS = "a head for rows, e.g. torch.nn.Linear(16, 2)"
 
 POOLS = Registry[Callable[..., Tensor]](
     "pool", {"sum": global_add_pool, "mean": global_mean_pool, "max": global_max_pool}
@@ -39,15 +44,14 @@ class LayerReadout(torch.nn.Module):
 
     def __init__(self, channels: Sequence[int], out_channels: int, *, dropout: float = 0.0) -> None:
         super().__init__()
-        self.channels = tuple(channels)
-        self.linears = torch.nn.ModuleList(torch.nn.Linear(width, out_channels) for width in self.channels)
+        self.channels, out_channels = widths("channels", channels), width("out_channels", out_channels)
+        check_weights(sum(self.channels) * out_channels, channels=max(self.channels), out_channels=out_channels)
+        dropout = real_number("dropout", dropout, least=0.0, most=1.0)
+        self.linears = torch.nn.ModuleList(torch.nn.Linear(channel, out_channels) for channel in self.channels)
         self.dropout = torch.nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.size(1) != sum(self.channels):
-            raise InvalidArgument(
-                "x", f"must have {sum(self.channels)} features, the sum of channels {self.channels}", got=x.size(1)
-            )
+        check_matrix(x, sum(self.channels), self.linears[0].weight, "the sum of channels")  # type: ignore[arg-type]
         slices = zip(self.linears, x.split(self.channels, dim=1), strict=True)
         return self.add_up(torch.stack([part @ linear.weight.t() for linear, part in slices]))  # type: ignore[operator]
 
@@ -74,11 +78,14 @@ class Pooled(torch.nn.Module):
 
     def __init__(self, head: torch.nn.Module, *, pool: str = "sum") -> None:
         super().__init__()
-        self.head, self.pool = head, pool
+        self.head, self.pool = of_kind("head", head, torch.nn.Module, ROWS), pool
         self._reduce = POOLS[pool]
 
     def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
-        return self.head(self._reduce(x, batch, num_graphs))
+        check_matrix(x)
+        pooled = _by_graph(partial(self._reduce, x), batch, num_graphs, x)
+        _check_linear(self.head, pooled)
+        return self.head(pooled)
 
     def linear_parts(self, xs: Sequence[Tensor]) -> list[Tensor] | None:
         """For engines that pool last, a weight matrix per slice of the embedding if the head is linear up to its pooling; an
@@ -118,8 +125,38 @@ class Set2SetReadout(torch.nn.Module):
 
     def __init__(self, in_channels: int, head: torch.nn.Module, *, steps: int = 3) -> None:
         super().__init__()
+        in_channels, steps = width("in_channels", in_channels), depth("steps", steps)
+        check_weights(12 * in_channels * in_channels, in_channels=in_channels)
+        head = of_kind("head", head, torch.nn.Module, ROWS)
         self.set2set = Set2Set(in_channels, processing_steps=steps)
         self.head = head
 
     def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
-        return self.head(self.set2set(x, batch, dim_size=num_graphs))
+        check_matrix(x, self.set2set.in_channels, self.set2set.lstm.weight_ih_l0)
+        pooled = _by_graph(lambda batch, number: self.set2set(x, batch, dim_size=number), batch, num_graphs, x)
+        _check_linear(self.head, pooled)
+        return self.head(pooled)
+
+
+def _by_graph(pool: Callable[[Tensor, int], Tensor], batch: Tensor, num_graphs: int, x: Tensor) -> Tensor:
+    """Pool the rows of each graph. Entries of ``batch`` are looked at only where pooling fails."""
+    number = whole_number("num_graphs", num_graphs, least=0, most=MAX_GRAPHS)
+    if not isinstance(batch, Tensor) or batch.dtype != torch.long or batch.shape != x.shape[:1]:
+        got = f"{batch.dtype} of shape {tuple(batch.shape)}" if isinstance(batch, Tensor) else type(batch).__name__
+        rule = f"must be a torch.long tensor with one entry per row, here [{x.size(0)}]"
+        raise InvalidArgument("batch", rule, got=got)
+    try:
+        return pool(batch, number)
+    except (IndexError, RuntimeError):
+        outside = batch[(batch < 0) | (batch >= number)]
+        if outside.numel():
+            raise InvalidArgument(
+                "batch", f"must name graphs from 0 to {number - 1}", got=outside.tolist()[:10]
+            ) from None
+        raise
+
+
+def _check_linear(head: torch.nn.Module, x: Tensor) -> None:
+    """A plain linear head fits the rows; other modules check for themselves."""
+    if type(head) is torch.nn.Linear:
+        check_matrix(x, head.in_features, head.weight, "as the head takes them")

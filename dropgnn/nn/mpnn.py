@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.layers import Layer
-from dropgnn.errors import whole_number
-from dropgnn.nn.edge_network import edge_conv
+from dropgnn.nn.edge_network import edge_conv, edge_weights
 from dropgnn.nn.encoder import Encoder
+from dropgnn.nn.widths import check_weights, depth, width
 
 
 class MPNN(Encoder):
@@ -51,8 +51,14 @@ class MPNN(Encoder):
         aggr: str = "mean",
     ) -> None:
         super().__init__()
+        in_channels, hidden_channels = width("in_channels", in_channels), width("hidden_channels", hidden_channels)
+        self.rounds, edge_dim = depth("rounds", rounds), width("edge_dim", edge_dim)
+        edge_hidden = width("edge_hidden", edge_hidden)
+        check_weights(
+            (in_channels + 7 * hidden_channels) * hidden_channels + edge_weights((hidden_channels,) * 2, edge_dim, edge_hidden),
+            in_channels=in_channels, hidden_channels=hidden_channels, edge_dim=edge_dim, edge_hidden=edge_hidden,
+        )  # fmt: skip
         self.in_channels, self.out_channels, self.edge_dim = in_channels, hidden_channels, edge_dim
-        self.rounds = whole_number("rounds", rounds, least=1)
         self.embed = torch.nn.Sequential(torch.nn.Linear(in_channels, hidden_channels), torch.nn.ReLU())
         self.conv = edge_conv(hidden_channels, hidden_channels, edge_dim=edge_dim, hidden=edge_hidden, aggr=aggr)
         self.gru = torch.nn.GRUCell(hidden_channels, hidden_channels)

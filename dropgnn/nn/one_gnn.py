@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.layers import Layer
-from dropgnn.errors import InvalidArgument
-from dropgnn.nn.edge_network import edge_conv
+from dropgnn.errors import yes_or_no
+from dropgnn.nn.edge_network import edge_conv, edge_weights
 from dropgnn.nn.encoder import Encoder
+from dropgnn.nn.widths import check_weights, width, widths
 
 
 class OneGNN(Encoder):
@@ -49,8 +50,13 @@ class OneGNN(Encoder):
         skip: bool = False,
     ) -> None:
         super().__init__()
-        if not channels:
-            raise InvalidArgument("channels", "must have a width for at least one layer", got=tuple(channels))
+        in_channels, channels = width("in_channels", in_channels), widths("channels", channels)
+        edge_dim, edge_hidden = width("edge_dim", edge_dim), width("edge_hidden", edge_hidden)
+        skip = yes_or_no("skip", skip)
+        check_weights(
+            edge_weights((in_channels, *channels), edge_dim, edge_hidden),
+            in_channels=in_channels, channels=max(channels), edge_dim=edge_dim, edge_hidden=edge_hidden,
+        )  # fmt: skip
         self.in_channels, self.edge_dim, self.skip = in_channels, edge_dim, skip
         self.out_channels = sum(channels) if skip else channels[-1]
         self.convs = torch.nn.ModuleList(
