@@ -6,6 +6,7 @@ The weight of a set S is proportional to its odds :math:`\prod_{v \in S} p_v / (
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from itertools import chain, combinations
 
@@ -19,18 +20,23 @@ from dropgnn.runs.runs import Runs, Shares
 from dropgnn.theory.enumerate import check_budget, count_dropouts
 from dropgnn.theory.numbers import neighborhoods
 
+LARGEST = 700.0
+"""The logarithm of the largest odds that we compute as they are, a little below that of the largest float."""
 
-def enumerate_globally(graph: Graph, items: str, p: Tensor, k: int, budget: int) -> Runs:
-    """Every set of at most k items of each graph."""
+
+def enumerate_globally(graph: Graph, items: str, p: Tensor, largest: float, k: int, budget: int) -> Runs:
+    """Every set of at most k items of each graph, where ``largest`` is the largest p."""
     sizes = graph.items_per_graph(items)
+    width = min(k, int(sizes.max())) if sizes.numel() else 0
+    scaled = _overflows(largest, width, budget)
     blocks = []
     for number, start in zip(sizes.tolist(), offsets(sizes).tolist(), strict=True):
         check_budget(number, k, budget, hint="reduce k, use scope='neighborhood', or raise budget=")
         sets = _subsets(number, k).to(p.device)
-        odds = _odds(sets, p[start : start + number])
+        mine = p[start : start + number]
+        odds = _scaled_odds(sets, mine, torch.zeros_like(sets[:, 0]), 1) if scaled else _odds(sets, mine)
         keep = odds > 0
         blocks.append((sets[keep], odds[keep] / odds.sum()))
-    width = min(k, int(sizes.max())) if sizes.numel() else 0
     sets = torch.cat([_widen(block, width) for block, _ in blocks]) if blocks else p.new_empty(0, 0, dtype=torch.long)
     weight = torch.cat([weight for _, weight in blocks]) if blocks else p.new_empty(0)
     copies = torch.tensor([len(weight) for _, weight in blocks], dtype=torch.long, device=p.device)
@@ -38,12 +44,13 @@ def enumerate_globally(graph: Graph, items: str, p: Tensor, k: int, budget: int)
     return Runs(items, sizes, graph_of_copy, weight, _pairs(sets))
 
 
-def enumerate_locally(graph: Graph, items: str, p: Tensor, k: int, hops: int, budget: int) -> Runs:
+def enumerate_locally(graph: Graph, items: str, p: Tensor, largest: float, k: int, hops: int, budget: int) -> Runs:
     """Every set of at most k items inside some node's ``hops``-hop neighbourhood, weighted for each node by the law
     restricted to its own neighbourhood."""
     sizes = graph.items_per_graph(items)
     node, sets = _local_subsets(graph, items, hops, k, budget)
-    odds = _odds(sets, p)
+    scaled = _overflows(largest, sets.size(1), budget)
+    odds = _scaled_odds(sets, p, node, graph.num_nodes) if scaled else _odds(sets, p)
     node, sets, odds = node[odds > 0], sets[odds > 0], odds[odds > 0]
 
     # Copies are ordered by graph, then by set. Every graph keeps its copy without a drop, even one without nodes.
@@ -54,7 +61,7 @@ def enumerate_locally(graph: Graph, items: str, p: Tensor, k: int, hops: int, bu
     graph_of_copy, sets = copies[:, 0], copies[:, 1:]
     copy_of = copy_of[graph.num_graphs :]
 
-    mass = _odds(sets, p)
+    mass = _scaled_odds(sets, p, graph_of_copy, graph.num_graphs) if scaled else _odds(sets, p)
     total = torch.zeros(graph.num_graphs, dtype=mass.dtype, device=p.device).index_add_(0, graph_of_copy, mass)
     around = torch.zeros(graph.num_nodes, dtype=odds.dtype, device=p.device).index_add_(0, node, odds)
     order = (node * max(len(copies), 1) + copy_of).argsort()
@@ -91,6 +98,19 @@ def _odds(sets: Tensor, p: Tensor) -> Tensor:
     return padded[sets].prod(dim=1)
 
 
+def _overflows(largest: float, k: int, budget: int) -> bool:
+    """Whether the odds of k items, or the sum of ``budget`` of them, may leave the range of floats."""
+    return k > 0 and largest > 0.5 and k * math.log(largest / (1.0 - largest)) + math.log(budget) > LARGEST
+
+
+def _scaled_odds(sets: Tensor, p: Tensor, group: Tensor, groups: int) -> Tensor:
+    """The odds of each row over the largest odds of its group, ``group[C]``: the same law, and no power too large for a float.
+    Sets with less than 1e-320 of the largest odds have none."""
+    logs = torch.cat([p.log() - (-p).log1p(), p.new_zeros(1)])[sets].sum(dim=1)
+    top = p.new_zeros(groups).scatter_reduce(0, group, logs, "amax")  # the empty set has 0, so no top is lower
+    return (logs - top[group]).exp()
+
+
 def _pairs(sets: Tensor) -> Tensor:
     """(copy, item) of each entry that is not padding, sorted by copy, then by item; shape ``[2, D]``."""
     copy, position = (sets >= 0).nonzero(as_tuple=True)
@@ -99,7 +119,8 @@ def _pairs(sets: Tensor) -> Tensor:
 
 def _local_subsets(graph: Graph, items: str, hops: int, k: int, budget: int) -> tuple[Tensor, Tensor]:
     """For every node every set of at most k items in its neighbourhood: node ``[K]``, sets ``[K, k]`` padded with -1."""
-    first, heard, many = _local_items(graph, items, hops)
+    first, heard, many = _local_items(graph, items, min(hops, graph.num_nodes + 1))
+    k = min(k, int(many.max()) if many.numel() else 0)
     owner = torch.arange(graph.num_nodes, device=first.device)
     sets = torch.full((graph.num_nodes, k), -1, dtype=torch.long, device=first.device)
     nodes, rows = [owner], [sets]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, of_kind
 from dropgnn.graph import Graph
 from dropgnn.registry import Registry
 
@@ -47,6 +47,7 @@ class ZeroInputs(Mode):
     """Set the input features of dropped nodes to zero. What the paper's experiments do."""
 
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        _check(graph, dropped, self.items)
         return Perturbed(replace(graph, x=_zeroed(graph.x, dropped)), _all_rows(graph))
 
 
@@ -54,6 +55,7 @@ class ZeroLayers(Mode):
     """Set the rows of dropped nodes to zero before and after every layer."""
 
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        _check(graph, dropped, self.items)
         return Perturbed(replace(graph, x=_zeroed(graph.x, dropped)), _all_rows(graph), dropped)
 
 
@@ -61,6 +63,7 @@ class RemoveNodes(Mode):
     """Take dropped nodes and their edges out of the graph. The paper's definition; a removed node has no embedding."""
 
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        _check(graph, dropped, self.items)
         rows = (~dropped).nonzero().squeeze(1)
         renumber = (~dropped).cumsum(0) - 1
         kept = _without_edges(graph, dropped[graph.edge_index].any(dim=0))
@@ -74,6 +77,7 @@ class DropEdges(Mode):
     items = "links"
 
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        _check(graph, dropped, self.items)
         return Perturbed(_without_edges(graph, dropped[graph.links.of_edge]), _all_rows(graph))
 
 
@@ -81,6 +85,7 @@ class ReceiveOnly(Mode):
     """Dropped nodes hear but do not speak: their outgoing edges vanish, a self-loop included."""
 
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
+        _check(graph, dropped, self.items)
         return Perturbed(_without_edges(graph, dropped[graph.edge_index[0]]), _all_rows(graph))
 
 
@@ -94,6 +99,21 @@ MODES = Registry[type[Mode]](
         "receive-only": ReceiveOnly,
     },
 )
+
+
+def _check(graph: Graph, dropped: Tensor, items: str) -> None:
+    """Raise unless ``dropped`` is a mask over the items of ``graph``. Looks at no entry."""
+    of_kind("graph", graph, Graph, "build one with Graph.of(x, edge_index, ...)")
+    many = graph.num_nodes if items == "nodes" else graph.links.number
+    mask = isinstance(dropped, Tensor) and dropped.dtype == torch.bool and dropped.layout == torch.strided
+    if not mask or dropped.shape != (many,) or dropped.device != graph.batch.device:
+        got = (
+            f"{dropped.dtype} of shape {tuple(dropped.shape)}"
+            if isinstance(dropped, Tensor)
+            else type(dropped).__name__
+        )
+        rule = f"must be a mask over the {many} {items} of the graph, torch.bool on {graph.batch.device}"
+        raise InvalidArgument("dropped", rule, got=got, hint="Runs.mask() gives one for all copies")
 
 
 def _all_rows(graph: Graph) -> Tensor:

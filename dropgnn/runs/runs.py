@@ -5,7 +5,6 @@ Samplers draw it, engines execute it, aggregators read its weights.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,8 +12,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument, one_of
-from dropgnn.graph import ITEMS, offsets
+from dropgnn.errors import of_kind, one_of, whole_number
+from dropgnn.graph import ITEMS, MAX_ITEMS, offsets
+from dropgnn.runs.promises import check_runs, listed, written_sets, written_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,29 +75,16 @@ class Runs:
         Without ``weight`` the copies of a graph count alike.
         """
         one_of("items", items, ITEMS)
-        if len(dropped) != len(items_per_graph):
-            raise InvalidArgument("dropped", f"must list {len(items_per_graph)} graphs", got=len(dropped))
-        for graph, copies in enumerate(dropped):
-            if not copies:
-                raise InvalidArgument("dropped", "must give every graph a copy", got=f"none for graph {graph}")
-        sizes = torch.tensor([len(copies) for copies in dropped], dtype=torch.long)
-        try:
-            flat = [sorted(set(map(operator.index, items))) for copies in dropped for items in copies]
-        except TypeError:
-            raise InvalidArgument(
-                "dropped", "must list graphs, in them copies, in them items", got=dropped, hint="e.g. [[(), (0,)]]"
-            ) from None
-        pairs = [(copy, item) for copy, items in enumerate(flat) for item in items]
-        weights = [1.0 / len(copies) for copies in dropped for _ in copies]
-        if weight is not None:
-            if [len(copies) for copies in weight] != sizes.tolist():
-                raise InvalidArgument("weight", f"must have {sizes.tolist()} entries, one per copy", got=weight)
-            weights = [w for copies in weight for w in copies]
+        flat, copies = written_sets(dropped, listed("items_per_graph", items_per_graph), items)
+        pairs = [(copy, item) for copy, chosen in enumerate(flat) for item in chosen]
+        sizes = torch.tensor(copies, dtype=torch.long)
         runs = cls(
             items,
-            torch.tensor(list(items_per_graph), dtype=torch.long),
-            torch.repeat_interleave(torch.arange(len(dropped)), sizes),
-            torch.tensor(weights, dtype=torch.float64),
+            torch.tensor(
+                [whole_number("items_per_graph", size, least=0) for size in items_per_graph], dtype=torch.long
+            ),
+            torch.repeat_interleave(torch.arange(len(copies)), sizes),
+            torch.tensor(written_weights(weight, copies), dtype=torch.float64),
             torch.tensor(pairs, dtype=torch.long).reshape(-1, 2).t(),
         )
         runs.check()
@@ -105,24 +92,7 @@ class Runs:
 
     def check(self) -> None:
         """Raise unless this is what a ``Runs`` promises to be. For runs that a user hands us."""
-        copy, item = self.dropped
-        if item.numel() and bool(((item < 0) | (item >= self.items_per_graph[self.graph[copy]])).any()):
-            raise InvalidArgument("dropped", f"must name {self.items} of their graph", got=item.tolist()[:10])
-        key = copy * (int(self.items_per_graph.max()) + 1 if self.num_graphs else 1) + item
-        if bool((key.diff() <= 0).any()) or bool((self.graph.diff() < 0).any()):
-            raise InvalidArgument(
-                "dropped",
-                "must be sorted by copy, then by item, each once, and copies by graph",
-                got=self.dropped.t().tolist()[:10],
-            )
-        if self.weight.shape != self.graph.shape or not bool((self.weight >= 0).all()):
-            raise InvalidArgument(
-                "weight", f"must be {self.num_copies} non-negative numbers", got=self.weight.tolist()[:10]
-            )
-        total = torch.zeros(self.num_graphs, dtype=self.weight.dtype, device=self.weight.device)
-        total.index_add_(0, self.graph, self.weight)
-        if bool(((total - 1).abs() > 1e-9).any()):
-            raise InvalidArgument("weight", "must sum to 1 over the copies of each graph", got=total.tolist()[:10])
+        check_runs(self)
 
     @property
     def num_graphs(self) -> int:
@@ -169,6 +139,7 @@ class Runs:
 
     def split(self, copies: int) -> Iterator[Runs]:
         """The same runs in parts of at most ``copies`` copies per graph; weights stay as they are."""
+        copies = whole_number("copies", copies, least=1, most=MAX_ITEMS)
         position = torch.arange(self.num_copies, device=self.graph.device) - offsets(self.copies_per_graph)[self.graph]
         part = torch.div(position, copies, rounding_mode="floor")
         for number in range(int(part.max()) + 1 if part.numel() else 0):
@@ -176,6 +147,7 @@ class Runs:
 
     def of_graph(self, number: int) -> Runs:
         """The runs of one graph by themselves."""
+        number = whole_number("number", number, least=0, most=self.num_graphs - 1)
         taken = self._take(self.graph == number)
         shares = taken.shares
         if shares is not None:
@@ -205,6 +177,7 @@ class Runs:
         )
 
     def to(self, device: torch.device) -> Runs:
+        of_kind("device", device, torch.device, "e.g. torch.device('cpu')")
         if self.graph.device == device:
             return self
         shares = self.shares
