@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from dropgnn.errors import InvalidArgument
-from dropgnn.graph import enumerate_blocks, numbers_of, offsets
+from dropgnn.errors import InvalidArgument, whole_number
+from dropgnn.graph import MAX_ITEMS, enumerate_blocks, numbers_of, offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,24 +37,56 @@ class Collection:
     nodes: Tensor
     edges: Tensor
 
+    def __post_init__(self) -> None:
+        """One pass over the tensors: every batch cut out of them relies on it."""
+        for name in ("nodes", "edges"):
+            sizes = _tensor(name, getattr(self, name), torch.long, 1)
+            if sizes.numel() and (int(sizes.min()) < 0 or int(sizes.max()) > MAX_ITEMS):
+                raise InvalidArgument(name, "must be sizes of at least 0", got=sizes.tolist()[:10])
+        for name, value, rows in (
+            ("x", _tensor("x", self.x, None, 2), int(self.nodes.sum())),
+            ("edge_index", _tensor("edge_index", self.edge_index, torch.long, 2).t(), int(self.edges.sum())),
+            ("y", _tensor("y", self.y, None, None), len(self)),
+            ("edges", self.edges, len(self)),
+            *([] if self.edge_attr is None else [("edge_attr", _tensor("edge_attr", self.edge_attr, None, 2), -1)]),
+        ):
+            rows = self.edge_index.size(1) if rows < 0 else rows
+            if value.dim() == 0 or value.size(0) != rows:
+                raise InvalidArgument(name, f"must be about {rows} nodes, edges or graphs", got=tuple(value.shape))
+        sizes = torch.repeat_interleave(self.nodes, self.edges)
+        if self.edge_index.size(0) != 2 or bool(((self.edge_index < 0) | (self.edge_index >= sizes)).any()):
+            got = self.edge_index[:, :5].tolist()
+            raise InvalidArgument("edge_index", "must have shape [2, E] and count nodes within their graph", got=got)
+
     @classmethod
     def of(cls, graphs: Sequence[Data]) -> Collection:
         """The same graphs; attributes other than x, edge_index, edge_attr and y are left behind."""
-        if not graphs:
-            raise InvalidArgument("graphs", "must be at least one", got="none")
-        return cls(
-            torch.cat([graph.x for graph in graphs]),
-            torch.cat([graph.edge_index for graph in graphs], dim=1),
-            None if graphs[0].edge_attr is None else torch.cat([graph.edge_attr for graph in graphs]),
-            torch.cat([graph.y for graph in graphs]),
-            torch.tensor([graph.num_nodes for graph in graphs]),
-            torch.tensor([graph.edge_index.size(1) for graph in graphs]),
+        graphs = _listed(graphs)
+        columns: dict[str, Tensor | None] = {}
+        for name, dim in (("x", 0), ("edge_index", 1), ("edge_attr", 0), ("y", 0)):
+            tensors = [getattr(graph, name, None) for graph in graphs]
+            missing = [number for number, tensor in enumerate(tensors) if not isinstance(tensor, Tensor)]
+            if name == "edge_attr" and all(tensor is None for tensor in tensors):
+                columns[name] = None
+                continue
+            if missing:
+                got = f"{type(tensors[missing[0]]).__name__} in graph {missing[0]}"
+                raise InvalidArgument("graphs", f"must each have a tensor {name}", got=got)
+            try:
+                columns[name] = torch.cat(tensors, dim=dim)
+            except (RuntimeError, IndexError, TypeError) as problem:
+                rule = f"must have {name} of the same width and on the same device"
+                raise InvalidArgument("graphs", rule, got=problem) from None
+        nodes, edges = (
+            [getattr(graph, name).size(dim) for graph in graphs] for name, dim in (("x", 0), ("edge_index", 1))
         )
+        return cls(**columns, nodes=torch.tensor(nodes), edges=torch.tensor(edges))  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         return self.nodes.numel()
 
     def __getitem__(self, number: int) -> Data:
+        number = whole_number("number", number, least=-MAX_ITEMS, hint="for several graphs use subset or batch")
         if not -len(self) <= number < len(self):
             raise IndexError(f"graph {number} of {len(self)}")
         number %= len(self)
@@ -108,3 +140,31 @@ class Collection:
     @cached_property
     def _first_edge(self) -> Tensor:
         return offsets(self.edges)
+
+
+def _tensor(name: str, value: object, dtype: torch.dtype | None, dim: int | None) -> Tensor:
+    """``value``, if it is a dense tensor of this dtype and so many dimensions, where those are given."""
+    if isinstance(value, Tensor) and value.layout == torch.strided and not value.is_meta:
+        if dtype in (None, value.dtype) and dim in (None, value.dim()):
+            return value
+        got: object = f"{value.dtype} of shape {tuple(value.shape)}"
+    else:
+        got = value.layout if isinstance(value, Tensor) else type(value).__name__
+    kind = "" if dtype is None else f" of {dtype}"
+    raise InvalidArgument(
+        name, f"must be a dense tensor{kind}{'' if dim is None else f' with {dim} dimensions'}", got=got
+    )
+
+
+def _listed(graphs: Sequence[Data]) -> list[Data]:
+    """``graphs`` as a list of at least one ``Data``."""
+    try:
+        listed = [] if isinstance(graphs, (str, bytes, dict, Data)) else list(graphs)
+    except TypeError:
+        listed = []
+    if not listed or not all(isinstance(graph, Data) for graph in listed):
+        got = type(next((graph for graph in listed if not isinstance(graph, Data)), graphs)).__name__
+        raise InvalidArgument(
+            "graphs", "must be at least one of PyG's Data, in a list", got=got if graphs is not None else None
+        )
+    return listed

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from dropgnn.data.ports import random_ports
 from dropgnn.data.regular import are_connected, draw_until, edges_among_neighbors
 from dropgnn.data.task import Task
-from dropgnn.errors import one_of
+from dropgnn.errors import one_of, whole_number
 from dropgnn.registry import Registry
 
 SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
@@ -114,6 +114,7 @@ def task(name: str, seed: int, *, split: str = "train") -> Task:
     (Task('limits1', 2 graphs), [8, 8])
     """
     one_of("split", split, SPLITS)
+    seed = whole_number("seed", seed, least=0)
     make = SYNTHETIC[name]
     return make(np.random.default_rng([seed, SPLITS.index(split), list(SYNTHETIC).index(name)]))
 

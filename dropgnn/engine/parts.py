@@ -16,7 +16,7 @@ from torch import Tensor
 from dropgnn.engine.incidence import Weights, dropped_items, pointers
 from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import Level, Pairs, SharedPlan, same_content
-from dropgnn.errors import Unsupported
+from dropgnn.errors import Unsupported, of_kind
 from dropgnn.graph import Graph, enumerate_blocks, numbers_of, offsets
 from dropgnn.runs.runs import Runs
 
@@ -37,7 +37,9 @@ class Parts:
     """
 
     def __init__(self, plan: SharedPlan) -> None:
-        graph = plan.graph
+        graph = of_kind("plan", plan, SharedPlan, "made by model.plan(...)").graph
+        if plan.origin is not None:
+            raise Unsupported("a plan that is a part of another's cannot be cut; take the graphs from the whole plan")
         if graph.x.requires_grad or (graph.edge_attr is not None and graph.edge_attr.requires_grad):
             raise Unsupported(
                 "a plan kept for a dataset has no gradients of x and edge_attr; plan each batch by itself"

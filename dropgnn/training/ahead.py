@@ -10,10 +10,13 @@ import torch
 from torch_geometric.data import Data
 
 from dropgnn.engine.shared import plan_allowed
+from dropgnn.errors import InvalidArgument, of_kind
 from dropgnn.graph import Graph
 from dropgnn.nn.model import DropGNN
 from dropgnn.runs.samplers import Sampler
 from dropgnn.training.loop import inputs
+
+LOADED = "PyG's DataLoader yields batches, Batch.from_data_list([data]) makes one"
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -37,7 +40,7 @@ def ahead(
     ...     print(list(arguments), model(*inputs(batch), **arguments).shape)
     ['plan'] torch.Size([60, 9])
     """
-    yield from one_ahead(drawing(model, generator=generator), batches)
+    return one_ahead(drawing(model, generator=generator), iterate("batches", batches))
 
 
 def drawing(
@@ -51,10 +54,17 @@ def drawing(
         sampler: Another one than the model's.
         generator: The source of randomness, else the model's.
     """
+    of_kind("model", model, DropGNN)
+    if sampler is not None:
+        of_kind("sampler", sampler, Sampler, "e.g. Bernoulli(p=0.1, r=20)")
+    if generator is not None:
+        of_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
     # What is drawn must not depend on whether the model happens to be evaluated while a thread is at work.
     plans, sampler = model.can_plan, model.current_sampler if sampler is None else sampler
 
     def draw(batch: Data) -> tuple[Data, dict[str, Any]]:
+        if not hasattr(of_kind("batches", batch, Data, LOADED), "num_graphs"):
+            raise InvalidArgument("batches", "must have batch and num_graphs", got=batch, hint=LOADED)
         x, edge_index, edge_attr, of_node, number = inputs(batch)
         graph = Graph.of(x, edge_index, edge_attr, of_node, number)
         runs = sampler(graph, items=model.mode.items, generator=model.generator if generator is None else generator)
@@ -70,6 +80,17 @@ def one_ahead(work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     >>> list(one_ahead(len, ["ab", "c"]))
     [2, 1]
     """
+    return _one_ahead(work, iterate("items", items))
+
+
+def iterate(argument: str, items: Iterable[T]) -> Iterator[T]:
+    """An iterator over ``items``; an error that names ``argument`` where there is none."""
+    if not isinstance(items, Iterable) or isinstance(items, (str, bytes)):
+        raise InvalidArgument(argument, "must be something to iterate over", got=type(items).__name__)
+    return iter(items)
+
+
+def _one_ahead(work: Callable[[S], T], items: Iterator[S]) -> Iterator[T]:
     with ThreadPoolExecutor(1) as pool:
         waiting: Future[T] | None = None
         for item in items:

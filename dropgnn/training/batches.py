@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,11 +12,13 @@ from torch_geometric.data import Batch, Data
 
 from dropgnn.data.collection import Collection
 from dropgnn.engine.parts import Parts
-from dropgnn.errors import Unsupported
+from dropgnn.errors import InvalidArgument, Unsupported, of_kind, yes_or_no
 from dropgnn.graph import numbers_of
 from dropgnn.nn.model import DropGNN
-from dropgnn.training.ahead import ahead, drawing, one_ahead
+from dropgnn.training.ahead import ahead, drawing, iterate, one_ahead
 from dropgnn.training.loop import inputs
+
+SEQUENCE = ("__len__", "__getitem__")
 
 
 class PlannedBatches:
@@ -43,7 +45,11 @@ class PlannedBatches:
     """
 
     def __init__(self, model: DropGNN, graphs: Sequence[Data] | Collection, *, ahead: bool = True) -> None:
-        self.model, self.graphs, self.ahead = model, graphs, ahead
+        self.model, self.ahead = of_kind("model", model, DropGNN), yes_or_no("ahead", ahead)
+        if isinstance(graphs, (str, bytes, Mapping, Data)) or not all(hasattr(graphs, name) for name in SEQUENCE):
+            got = type(graphs).__name__
+            raise InvalidArgument("graphs", "must be a list of PyG's Data, a dataset, or a Collection", got=got)
+        self.graphs = graphs
         self.sampler = model.current_sampler
         self._parts = None if self.sampler.random or not model.can_plan else self._plan()
 
@@ -57,6 +63,14 @@ class PlannedBatches:
         self, choices: Iterable[Sequence[int] | Tensor], *, generator: torch.Generator | None = None
     ) -> Iterator[tuple[Data, dict[str, Any]]]:
         """For each choice of graphs the batch, and the arguments for ``model``."""
+        choices = iterate("choices", choices)
+        if generator is not None:
+            of_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
+        return self._batches(choices, generator)
+
+    def _batches(
+        self, choices: Iterator[Sequence[int] | Tensor], generator: torch.Generator | None
+    ) -> Iterator[tuple[Data, dict[str, Any]]]:
         if self.model.current_sampler is not self.sampler:
             raise Unsupported(
                 f"these batches were planned for {self.sampler!r}, and the model now draws from "
@@ -84,4 +98,5 @@ class PlannedBatches:
     def _batch(self, chosen: Sequence[int] | Tensor) -> Data:
         if isinstance(self.graphs, Collection):
             return self.graphs.batch(chosen)
-        return Batch.from_data_list([self.graphs[number] for number in numbers_of(chosen, len(self.graphs)).tolist()])
+        taken = [self.graphs[number] for number in numbers_of(chosen, len(self.graphs)).tolist()]
+        return Batch.from_data_list([of_kind("graphs", graph, Data, "a list of PyG's Data") for graph in taken])
