@@ -86,7 +86,9 @@ class Collection:
         return self.nodes.numel()
 
     def __getitem__(self, number: int) -> Data:
-        number = whole_number("number", number, least=-MAX_ITEMS, hint="for several graphs use subset or batch")
+        number = whole_number(
+            "number", number, least=-MAX_ITEMS, most=MAX_ITEMS, hint="for several graphs use subset or batch"
+        )
         if not -len(self) <= number < len(self):
             raise IndexError(f"graph {number} of {len(self)}")
         number %= len(self)

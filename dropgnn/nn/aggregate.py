@@ -30,8 +30,8 @@ class Collected(NamedTuple):
     weight: Tensor
 
 
-def _check(*collected: Collected, r: Tensor | None = None) -> None:
-    """Raise unless these are partial results for the same owners, and ``r`` a number for each. Looks at no entry."""
+def _check(*collected: Collected) -> None:
+    """Raise unless these are partial results for the same owners. Looks at no entry."""
     for part in collected:
         kind = isinstance(part, Collected) and isinstance(part.value, Tensor) and isinstance(part.weight, Tensor)
         if not kind or part.value.dim() != 2 or part.weight.shape != part.value.shape[:1]:
@@ -40,9 +40,14 @@ def _check(*collected: Collected, r: Tensor | None = None) -> None:
         if part.value.shape != collected[0].value.shape:
             rule = f"must be of the same shape, here {tuple(collected[0].value.shape)}"
             raise InvalidArgument("collected", rule, got=tuple(part.value.shape))
-    if r is not None and (not isinstance(r, Tensor) or r.shape != collected[0].weight.shape):
+
+
+def _check_all(collected: Collected, r: Tensor) -> None:
+    """Raise unless ``collected`` is a partial result and ``r`` a number for each of its owners."""
+    _check(collected)
+    if not isinstance(r, Tensor) or r.shape != collected.weight.shape:
         got = tuple(r.shape) if isinstance(r, Tensor) else type(r).__name__
-        raise InvalidArgument("r", f"must be a tensor with {collected[0].weight.numel()} entries", got=got)
+        raise InvalidArgument("r", f"must be a tensor with {collected.weight.numel()} entries", got=got)
 
 
 class Aggregator(torch.nn.Module, ABC):
@@ -83,7 +88,7 @@ class Mean(_Additive):
     r""":math:`\sum_i w_i x_i / \sum_i w_i` over the copies where the node is present. The paper's choice."""
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
-        _check(collected, r=r)
+        _check_all(collected, r)
         return self.mean(collected)
 
 
@@ -91,7 +96,7 @@ class Sum(_Additive):
     r""":math:`r` times the mean; for random runs in which the node is always present, the plain sum."""
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
-        _check(collected, r=r)
+        _check_all(collected, r)
         return self.mean(collected) * r.to(collected.value.dtype).unsqueeze(1)
 
 
@@ -107,7 +112,7 @@ class Max(Aggregator):
         return Collected(torch.maximum(a.value, b.value), a.weight + b.weight)
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
-        _check(collected, r=r)
+        _check_all(collected, r)
         return collected.value.masked_fill((collected.weight <= 0).unsqueeze(1), 0.0)
 
 
@@ -137,7 +142,7 @@ class TransformSum(_Additive):
         return torch.sigmoid(self.linear(x))
 
     def finish(self, collected: Collected, r: Tensor) -> Tensor:
-        _check(collected, r=r)
+        _check_all(collected, r)
         return self.mean(collected) * r.to(collected.value.dtype).unsqueeze(1)
 
 

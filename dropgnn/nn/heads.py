@@ -7,6 +7,7 @@ head on each single run; a copy is a graph then.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -78,7 +79,7 @@ class Pooled(torch.nn.Module):
 
     def __init__(self, head: torch.nn.Module, *, pool: str = "sum") -> None:
         super().__init__()
-        self.head, self.pool = of_kind("head", head, torch.nn.Module, ROWS), pool
+        self.head, self.pool = _for_rows(head), pool
         self._reduce = POOLS[pool]
 
     def forward(self, x: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
@@ -127,7 +128,7 @@ class Set2SetReadout(torch.nn.Module):
         super().__init__()
         in_channels, steps = width("in_channels", in_channels), depth("steps", steps)
         check_weights(12 * in_channels * in_channels, in_channels=in_channels)
-        head = of_kind("head", head, torch.nn.Module, ROWS)
+        head = _for_rows(head)
         self.set2set = Set2Set(in_channels, processing_steps=steps)
         self.head = head
 
@@ -147,13 +148,25 @@ def _by_graph(pool: Callable[[Tensor, int], Tensor], batch: Tensor, num_graphs: 
         raise InvalidArgument("batch", rule, got=got)
     try:
         return pool(batch, number)
-    except (IndexError, RuntimeError):
+    except (IndexError, RuntimeError, ValueError):
         outside = batch[(batch < 0) | (batch >= number)]
         if outside.numel():
             raise InvalidArgument(
                 "batch", f"must name graphs from 0 to {number - 1}", got=outside.tolist()[:10]
             ) from None
         raise
+
+
+def _for_rows(head: object) -> torch.nn.Module:
+    """``head``, if it is a module that is called with rows and nothing else."""
+    module = of_kind("head", head, torch.nn.Module, ROWS)
+    try:
+        inspect.signature(module.forward).bind(None)
+    except TypeError as problem:
+        raise InvalidArgument(
+            "head", "must be called as head(x)", got=f"{type(module).__name__}: {problem}", hint=ROWS
+        ) from None
+    return module
 
 
 def _check_linear(head: torch.nn.Module, x: Tensor) -> None:

@@ -9,11 +9,13 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, of_kind, real_number
 from dropgnn.runs.runs import Runs
 
 AUXILIARY_SHARE = 1.0 / 3.0
 """The auxiliary loss' share of the whole, as the paper's text says; the published code takes 1/4."""
+
+OUT_OF_MEMORY = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,11 @@ class Outcome:
     owner: Tensor | None
     weight: Tensor | None
     runs: Runs
+
+    def __post_init__(self) -> None:
+        of_kind("prediction", self.prediction, Tensor)
+        if not callable(self.embed):
+            raise InvalidArgument("embed", "must be a function that returns the embedding", got=repr(self.embed))
 
     @cached_property
     def embedding(self) -> Tensor:
@@ -69,15 +76,16 @@ class Outcome:
         """
         if auxiliary_share is not None and self.auxiliary is None:
             raise InvalidArgument("auxiliary_share", "has no effect without an auxiliary head", got=auxiliary_share)
-        auxiliary_share = AUXILIARY_SHARE if auxiliary_share is None else auxiliary_share
-        if mask is not None and mask.dtype != torch.bool:
+        share = AUXILIARY_SHARE if auxiliary_share is None else auxiliary_share
+        auxiliary_share = real_number("auxiliary_share", share, least=0.0, most=1.0)
+        number = self.prediction.size(0)
+        if mask is not None and of_kind("mask", mask, Tensor, "e.g. data.train_mask").dtype != torch.bool:
             raise InvalidArgument("mask", "must be a mask of booleans", got=mask.dtype, hint="e.g. data.train_mask")
-        if not 0 <= auxiliary_share <= 1:
-            raise InvalidArgument("auxiliary_share", "must lie in [0, 1]", got=auxiliary_share)
-        if target.size(0) != self.prediction.size(0):
-            raise InvalidArgument(
-                "target", f"must have one entry per prediction, here {self.prediction.size(0)}", got=target.size(0)
-            )
+        if mask is not None and mask.shape != (number,):
+            raise InvalidArgument("mask", f"must have one entry per prediction, here {number}", got=tuple(mask.shape))
+        if of_kind("target", target, Tensor, "e.g. data.y").dim() == 0 or target.size(0) != number:
+            got = target.size(0) if target.dim() else "a single number"
+            raise InvalidArgument("target", f"must have one entry per prediction, here {number}", got=got)
         if target.is_floating_point() and target.shape != self.prediction.shape:
             raise InvalidArgument(
                 "target",
@@ -92,16 +100,30 @@ class Outcome:
                 got=type(criterion).__name__,
                 hint="use its twin in torch.nn.functional, e.g. mse_loss for MSELoss",
             )
-        main = criterion(_taken(self.prediction, mask), _taken(target, mask), reduction="mean")
+        if not callable(criterion):
+            raise InvalidArgument("criterion", "must be a function with a reduction argument", got=repr(criterion))
+        main = _explained(criterion, _taken(self.prediction, mask), _taken(target, mask), reduction="mean")
         if self.auxiliary is None or self.owner is None or self.weight is None:
             return main
         rows = None if mask is None else mask[self.owner]
-        single = criterion(_taken(self.auxiliary, rows), target[_taken(self.owner, rows)], reduction="none")
+        single = _explained(criterion, _taken(self.auxiliary, rows), target[_taken(self.owner, rows)], reduction="none")
         weight = _taken(self.weight, rows).to(single.dtype)
         weight = weight.reshape(-1, *[1] * (single.dim() - 1)).expand_as(single)
         # Where no counted node is present in any copy there is nothing to learn from single runs.
         single = (weight * single).sum() / weight.sum().clamp(min=torch.finfo(weight.dtype).tiny)
         return (1 - auxiliary_share) * main + auxiliary_share * single
+
+
+def _explained(criterion: Callable[..., Tensor], prediction: Tensor, target: Tensor, *, reduction: str) -> Tensor:
+    """The criterion's value. What one of torch's says of a target that it does not take becomes an error that names it."""
+    try:
+        return criterion(prediction, target, reduction=reduction)
+    except (IndexError, RuntimeError, TypeError, ValueError) as problem:
+        if getattr(criterion, "__module__", None) != "torch.nn.functional" or isinstance(problem, OUT_OF_MEMORY):
+            raise
+        rule = f"must be what {criterion.__name__} takes beside predictions of shape {tuple(prediction.shape)}"
+        got = f"{target.dtype} of shape {tuple(target.shape)}: {problem}"
+        raise InvalidArgument("target", rule, got=got) from problem
 
 
 def _taken(x: Tensor, mask: Tensor | None) -> Tensor:

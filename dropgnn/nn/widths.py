@@ -13,8 +13,8 @@ from dropgnn.errors import InvalidArgument, whole_number
 MAX_WEIGHTS = 2**28
 """The most weights of one encoder or head, a gigabyte in single precision: more is a typing error, not a GNN."""
 
-MAX_LAYERS = 2**10
-"""The most layers, rounds or steps; the deepest GNNs that we know of have a thousand."""
+MAX_LAYERS = 2**8
+"""The most layers, rounds or steps; a GNN with a hundred layers is a very deep one."""
 
 OWN = "build larger ones from torch modules: any module called as forward(x, edge_index) is an encoder"
 

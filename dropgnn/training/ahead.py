@@ -85,9 +85,12 @@ def one_ahead(work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
 
 def iterate(argument: str, items: Iterable[T]) -> Iterator[T]:
     """An iterator over ``items``; an error that names ``argument`` where there is none."""
-    if not isinstance(items, Iterable) or isinstance(items, (str, bytes)):
-        raise InvalidArgument(argument, "must be something to iterate over", got=type(items).__name__)
-    return iter(items)
+    try:
+        if not isinstance(items, (str, bytes)):
+            return iter(items)
+    except TypeError:  # some of what has __iter__, such as a tensor of one number, has nothing to iterate over
+        pass
+    raise InvalidArgument(argument, "must be something to iterate over", got=type(items).__name__)
 
 
 def _one_ahead(work: Callable[[S], T], items: Iterator[S]) -> Iterator[T]:
