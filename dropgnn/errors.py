@@ -38,7 +38,9 @@ class InvalidArgument(DropGNNError, ValueError):
     """
 
     def __init__(self, argument: str, rule: str, *, got: object, hint: str = "") -> None:
-        super().__init__(f"'{argument}' {rule} (got {_shown(got)})" + (f"; {hint}" if hint else ""))
+        super().__init__(
+            f"'{argument}' {rule} (got {_shown(got)})" + (f"; {hint}" if isinstance(hint, str) and hint else "")
+        )
 
 
 def _shown(value: object, show: Callable[[object], str] = format) -> str:

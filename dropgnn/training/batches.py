@@ -98,5 +98,9 @@ class PlannedBatches:
     def _batch(self, chosen: Sequence[int] | Tensor) -> Data:
         if isinstance(self.graphs, Collection):
             return self.graphs.batch(chosen)
-        taken = [self.graphs[number] for number in numbers_of(chosen, len(self.graphs)).tolist()]
+        chosen = numbers_of(chosen, len(self.graphs))
+        if not chosen.numel():
+            hint = "a Collection can make a batch without graphs"
+            raise InvalidArgument("chosen", "must name at least one graph of a list", got="none", hint=hint)
+        taken = [self.graphs[number] for number in chosen.tolist()]
         return Batch.from_data_list([of_kind("graphs", graph, Data, "a list of PyG's Data") for graph in taken])

@@ -62,6 +62,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     r"'generator' must be a Generator": lambda: ahead(model(), [], generator=0),  # type: ignore[arg-type]
     r"'graphs' must be a list of PyG's Data, a dataset": lambda: PlannedBatches(model(), data()),  # type: ignore[arg-type]
     r"'graphs' must be a Data": lambda: list(PlannedBatches(model(), [1])([[0]])),  # type: ignore[list-item]
+    r"'chosen' must name at least one graph of a list": lambda: list(PlannedBatches(model(), [data()])([[]])),
     r"'choices' must be something to iterate over": lambda: PlannedBatches(model(), both())(3),  # type: ignore[arg-type]
     r"'ahead' must be True or False": lambda: PlannedBatches(model(), both(), ahead=None),  # type: ignore[arg-type]
     r"'seed' must be a whole number of at least 0 \(got -1\)": lambda: task("limits1", -1),
