@@ -1,10 +1,7 @@
 """The command line, for which the extra ``cli`` is needed: ``pip install 'dropgnn[cli]'``."""
 
-try:
-    import networkx
-    import rich
-    import typer
-except ImportError as missing:
-    raise SystemExit(f"the command line needs {missing.name}: pip install 'dropgnn[cli]'") from missing
+from importlib.util import find_spec
 
-__all__ = ["networkx", "rich", "typer"]
+for _package in ("networkx", "rich", "typer"):
+    if find_spec(_package) is None:  # networkx is not imported here: most wrong arguments are noticed without it
+        raise SystemExit(f"the command line needs {_package}: pip install 'dropgnn[cli]'")

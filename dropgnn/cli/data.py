@@ -11,7 +11,11 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from dropgnn.cli.command import Command
+from dropgnn.cli.files import input_folder
+from dropgnn.cli.names import DATASETS, FEATURES, FILTERS, choices
 from dropgnn.cli.qm9 import load_qm9
+from dropgnn.errors import DataMissing, DataProblem, InvalidArgument, one_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -23,17 +27,17 @@ commands = typer.Typer(help="Graph classification datasets: what is there, and w
 Folder = Annotated[Path | None, typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache.")]
 
 
-@commands.command("list")
+@commands.command("list", cls=Command)
 def list_datasets(data: Folder = None) -> None:
-    """The datasets that are there with their statistics, the paper's first."""
+    """List the datasets that are there with their statistics, the paper's first."""
+    input_folder("data", data)
+
     from dropgnn.data.datasets import load_dataset
     from dropgnn.data.locate import datasets_at_hand
-    from dropgnn.data.recipes import PAPER
-    from dropgnn.errors import DataMissing, DataProblem, InvalidArgument
 
     console, table, missing, problems = Console(), _table(), [], []
-    others = {name: folder for name, folder in datasets_at_hand(data).items() if name not in PAPER}
-    for name in (*PAPER, *others):
+    others = {name: folder for name, folder in datasets_at_hand(data).items() if name not in DATASETS}
+    for name in (*DATASETS, *others):
         load = partial(load_dataset, str(others.get(name, name)), data=data, download=False)
         try:
             _add(table, load())
@@ -51,7 +55,7 @@ def list_datasets(data: Folder = None) -> None:
         raise DataProblem("\n".join(map(str, problems)))
 
 
-@commands.command()
+@commands.command(cls=Command)
 def show(
     name: Annotated[str, typer.Argument(help="A dataset's name, or a folder with one.")],
     data: Annotated[
@@ -59,23 +63,38 @@ def show(
         typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache. For qm9: PyG's folder of it."),
     ] = None,
     features: Annotated[
-        str | None, typer.Option(help="labels, attributes, labels+attributes, degree or constant.")
+        str | None, typer.Option(help=f"What a GNN is given of a node: {choices(FEATURES)}; else the paper's choice.")
     ] = None,
-    filter: Annotated[str | None, typer.Option(help="none, at-most-70-nodes, proteins or without-hydrogens.")] = None,
+    filter: Annotated[
+        str | None, typer.Option(help=f"Graphs and nodes to keep: {choices(FILTERS)}; else the paper's choice.")
+    ] = None,
     edge_features: Annotated[bool, typer.Option("--edge-features", help="Labels of edges become features.")] = False,
+    download: Annotated[
+        bool, typer.Option("--download", help="If it is not there, fetch it from the TU collection into the cache.")
+    ] = False,
 ) -> None:
-    """The statistics of one dataset, and how it was made; ``qm9`` is one of molecules."""
-    from dropgnn.data.datasets import FROM_TU, load_dataset
-    from dropgnn.data.recipes import PAPER
-    from dropgnn.errors import InvalidArgument
-
+    """Show the statistics of one dataset, and how it was made; ``qm9`` are the molecules of Table 3."""
+    input_folder("data", data)
     if name.lower() == "qm9":
-        for option, value in (("features", features), ("filter", filter), ("edge_features", edge_features)):
+        given = {"features": features, "filter": filter, "edge_features": edge_features, "download": download}
+        for option, value in given.items():
             if value:
                 raise InvalidArgument(option, "has no effect on qm9", got=value, hint="leave it out")
         _show_molecules(data)
         return
-    dataset = load_dataset(name, data=data, features=features, filter=filter, edge_features=edge_features)
+    if features is not None:
+        one_of("features", features, FEATURES)
+    if filter is not None:
+        one_of("filter", filter, FILTERS)
+    if not download:
+        _check_name(name, data)
+
+    from dropgnn.data.datasets import FROM_TU, load_dataset
+    from dropgnn.data.recipes import PAPER
+
+    dataset = load_dataset(
+        name, data=data, features=features, filter=filter, edge_features=edge_features, download=download
+    )
     table, console = _table(), Console()
     _add(table, dataset)
     console.print(table)
@@ -86,6 +105,24 @@ def show(
             console.print(f"  {note}", highlight=False)
     sizes = ", ".join(f"{number} of class {label}" for label, number in enumerate(dataset.graphs.y.bincount().tolist()))
     console.print(f"  {sizes}", highlight=False)
+
+
+def _check_name(name: str, data: Path | None) -> None:
+    """Check that a dataset is there; one that could be downloaded is only downloaded where the user says so."""
+    from dropgnn.data.locate import datasets_at_hand, find_dataset, paper_name
+
+    try:
+        find_dataset(name, data, download=False)
+    except DataMissing as missing:
+        if paper_name(name) in DATASETS:
+            raise DataMissing(f"{missing}, or download it: dropgnn data show {name} --download") from None
+        known = dict.fromkeys((*DATASETS, *datasets_at_hand(data), "qm9"))
+        raise InvalidArgument(
+            "name",
+            f"must be one of {', '.join(known)}, or a folder with a dataset",
+            got=repr(name),
+            hint="any other dataset of the TU collection is downloaded with --download",
+        ) from None
 
 
 def _show_molecules(folder: Path | None) -> None:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("demo.html"),
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("demo.html"),
     seeds: Annotated[int, typer.Option(min=1, help="Trainings per method and task.")] = 3,
     jobs: Annotated[int, typer.Option(min=1, help="Processes to use, one thread each.")] = 2,
 ) -> None:
     """Train GIN, three rivals and DropGIN on Limits 1 and 4-cycles; print a table and write a page with pictures."""
-    output_file("output", output)
+    output_file("out", out)
     started = time.perf_counter()
     console = Console()
     console.print("Training the same GIN five ways on two tasks that 1-WL cannot solve.", highlight=False)
@@ -39,9 +39,9 @@ def demo(
 
     from dropgnn.report.demo import demo_page
 
-    output.write_text(demo_page(table, seeds=seeds, seconds=time.perf_counter() - started), encoding="utf-8")
+    out.write_text(demo_page(table, seeds=seeds, seconds=time.perf_counter() - started), encoding="utf-8")
     console.print(
-        f"{time.perf_counter() - started:.0f} s. Why it works, in pictures: [bold]{escape(str(output))}[/]",
+        f"{time.perf_counter() - started:.0f} s. Why it works, in pictures: [bold]{escape(str(out))}[/]",
         highlight=False,
     )
 

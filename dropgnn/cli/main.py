@@ -5,30 +5,44 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+import dropgnn
 from dropgnn.cli import brec, data, demo, distinguish, plan, predict, report, reproduce, train
+from dropgnn.cli.command import Command
 from dropgnn.errors import DropGNNError
 
-commands = typer.Typer(
-    help="DropGNN: random or exact dropouts that make any graph neural network more expressive.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-commands.command("plan")(plan.plan)
-commands.command("distinguish")(distinguish.distinguish)
+commands = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dropgnn {dropgnn.__version__}")
+        raise typer.Exit
+
+
+@commands.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """DropGNN: random or exact dropouts that make any graph neural network more expressive."""
+
+
+commands.command("plan", cls=Command)(plan.plan)
+commands.command("distinguish", cls=Command)(distinguish.distinguish)
 commands.add_typer(brec.commands, name="brec")
 commands.add_typer(data.commands, name="data")
-commands.command("demo")(demo.demo)
+commands.command("demo", cls=Command)(demo.demo)
 commands.add_typer(reproduce.commands, name="reproduce")
-commands.command("report")(report.report)
+commands.command("report", cls=Command)(report.report)
 commands.add_typer(train.commands, name="train")
-commands.command("predict")(predict.predict)
+commands.command("predict", cls=Command)(predict.predict)
 
 
 def app() -> None:
@@ -50,6 +64,6 @@ def app() -> None:
 
 
 def _fail(message: str) -> NoReturn:
-    others = os.environ.get("RANK", "0") != "0"  # under torchrun one says it for all
+    others = os.environ.get("RANK", "0") != "0"  # under torchrun the first process prints for all
     Console(stderr=True, quiet=others).print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
     sys.exit(2)

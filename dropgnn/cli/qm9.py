@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from dropgnn.cli.names import MOLECULES
 from dropgnn.cli.running import progress_bar
 
 if TYPE_CHECKING:
     from dropgnn.data.qm9.dataset import QM9
 
-MOLECULES = 130_831
+PATIENCE = 2.0
+"""Seconds without a bar: reading what is in the cache takes less."""
 
 
 def load_qm9(folder: Path | None = None) -> QM9:
     """The dataset from the cache, or made now from ``qm9pack`` or, where one is given, PyG's folder of it."""
     from dropgnn.data.qm9.dataset import QM9
 
-    with progress_bar(Console(stderr=True), "molecules") as progress:
+    with progress_bar(Console(stderr=True), "preparing QM9 (once), molecules") as progress:
         task = progress.add_task("molecules", total=MOLECULES, visible=False)
-        return QM9.load(pyg_folder=folder, on_progress=lambda more: progress.update(task, advance=more, visible=True))
+        late = Timer(PATIENCE, progress.update, (task,), {"visible": True})
+        late.start()
+        try:
+            return QM9.load(pyg_folder=folder, on_progress=lambda more: progress.update(task, advance=more))
+        finally:
+            late.cancel()

@@ -9,20 +9,40 @@ from typing import Annotated
 
 import typer
 
+from dropgnn.cli.command import Command
+from dropgnn.cli.files import input_folder
+from dropgnn.cli.names import (
+    DATASETS,
+    DROPS,
+    FEWEST_MOLECULES,
+    METHODS,
+    MODELS,
+    MOLECULES,
+    POOLS,
+    PRESETS,
+    PROTOCOLS,
+    RIVAL_DROPS,
+    STUDIES,
+    TARGETS,
+    TASKS,
+    choices,
+    listed,
+)
 from dropgnn.cli.running import Preset
-from dropgnn.cli.study import run_study
+from dropgnn.cli.study import check_places, run_study
+from dropgnn.errors import InvalidArgument, one_of
 
 commands = typer.Typer(
-    help="Train what a table or figure of the paper needs, as far as it is missing, and print it beside the paper's values.",
+    help="Run the trainings of a table or figure of the paper that are missing, and print it beside the paper's values.",
     no_args_is_help=True,
 )
 
 Jobs = Annotated[int, typer.Option(min=1, help="Processes to use, one thread each.")]
 Cluster = Annotated[str | None, typer.Option(help="Run on Ray: 'local', or the address of a cluster.")]
-Work = Annotated[Path, typer.Option(help="Where finished trials are kept; run again to go on.")]
-Results = Annotated[Path, typer.Option(help="Where the study's file is written, for dropgnn report.")]
+Work = Annotated[Path, typer.Option(help="Folder that keeps finished trainings; the same command continues there.")]
+Results = Annotated[Path, typer.Option(help="Folder for the study's file, which dropgnn report reads.")]
 Adopt = Annotated[
-    bool, typer.Option("--adopt", help="Go on from the study's files in --results: their trials are not run again.")
+    bool, typer.Option("--adopt", help="Take finished trainings from the study's files in --results first.")
 ]
 
 
@@ -32,9 +52,13 @@ def synthetic(study: str) -> Callable[..., None]:
     def reproduce(
         preset: Preset = "published",
         quick: Annotated[bool, typer.Option("--quick", help="Two seeds and few epochs, for a first look.")] = False,
-        tasks: Annotated[list[str] | None, typer.Option("--task", help="Only this task; may be given again.")] = None,
+        tasks: Annotated[
+            list[str] | None,
+            typer.Option("--task", help=f"Only these tasks, separated by commas: {choices(TASKS)}."),
+        ] = None,
         methods: Annotated[
-            list[str] | None, typer.Option("--method", help="Only this method, such as dropout; may be given again.")
+            list[str] | None,
+            typer.Option("--method", help=f"Only these methods, separated by commas: {choices(METHODS)}."),
         ] = None,
         seeds: Annotated[
             int | None, typer.Option(min=1, help="Trainings per cell; else 10, modes and aggregators 5.")
@@ -46,38 +70,31 @@ def synthetic(study: str) -> Callable[..., None]:
         results: Results = Path("results"),
         adopt: Adopt = False,
     ) -> None:
+        one_of("preset", preset, PRESETS)
+        chosen_tasks, chosen_methods = listed("task", tasks, TASKS), listed("method", methods, METHODS)
+        for option, chosen, known in zip(
+            ("task", "method"), (chosen_tasks, chosen_methods), STUDIES[study], strict=True
+        ):
+            if chosen is not None and not set(chosen) & set(known):
+                raise InvalidArgument(option, f"must be of {study}: {', '.join(known)}", got=", ".join(chosen))
+        check_places(work, results, cluster)
+
         from dataclasses import replace
 
-        from dropgnn.data.synthetic import SYNTHETIC
-        from dropgnn.errors import InvalidArgument, one_of
-        from dropgnn.experiments.beyond_wl import BOTH, METHODS, TASKS
         from dropgnn.experiments.studies import FULL, QUICK, SYNTHETIC_STUDIES
-        from dropgnn.training.presets import PRESETS
 
-        PRESETS[preset]  # an unknown name is an error now
-        for task in tasks or ():
-            SYNTHETIC[task]
-        for method in methods or ():
-            one_of("method", method, (*METHODS, BOTH))
         scale = replace(QUICK if quick else FULL, preset=preset)
         scale = replace(
             scale, seeds=seeds or scale.seeds, few_seeds=seeds or scale.few_seeds, epochs=epochs or scale.epochs
         )
-        everything = SYNTHETIC_STUDIES[study](scale)
         trials = [
             trial
-            for trial in everything
-            if trial.task in (tasks or TASKS) and trial.method in (methods or (*METHODS, BOTH))
+            for trial in SYNTHETIC_STUDIES[study](scale)
+            if trial.task in (chosen_tasks or TASKS) and trial.method in (chosen_methods or METHODS)
         ]
-        if not trials:
-            known = (
-                ", ".join(dict.fromkeys(getattr(trial, name) for trial in everything)) for name in ("task", "method")
-            )
-            rule = "must be those of {}: {}; {}".format(study, *known)
-            raise InvalidArgument("task and method", rule, got=", ".join([*(tasks or ()), *(methods or ())]))
         options = {
-            "preset": _unless("published", preset), "quick": quick, "task": tasks, "method": methods, "seeds": seeds,
-            "epochs": epochs,
+            "preset": _unless("published", preset), "quick": quick, "task": _joined(chosen_tasks),
+            "method": _joined(chosen_methods), "seeds": seeds, "epochs": epochs,
         }  # fmt: skip
         run_study(study, trials, options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
@@ -93,32 +110,42 @@ for name, what in {
     "samplers": "Random, stratified and exact dropouts, in training and in testing.",
     "aggregators": "Aggregation over runs and over neighbours.",
 }.items():
-    commands.command(name, help=what)(synthetic(name))
+    commands.command(name, help=what, cls=Command)(synthetic(name))
 
 
 @commands.command(
-    "table2", help="Table 2: graph classification on MUTAG, PTC (two versions), PROTEINS, IMDB-B and IMDB-M."
+    "table2",
+    help="Table 2: graph classification on MUTAG, PTC (two versions), PROTEINS, IMDB-B and IMDB-M.",
+    cls=Command,
 )
 def table2(
-    datasets: Annotated[str | None, typer.Option(help="Only these, separated by commas.")] = None,
-    protocol: Annotated[str, typer.Option(help="gin, as the paper reports, or nested.")] = "gin",
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", help=f"Only these, separated by commas: {choices(DATASETS)}."),
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option(help=f"How the epoch is selected, {choices(PROTOCOLS)}; the paper reports gin.")
+    ] = "gin",
     grid: Annotated[
         bool, typer.Option("--grid", help="All hyper-parameters of the paper instead of one choice.")
     ] = False,
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Graphs per step; else 32, and with --grid 32 and 128.")
     ] = None,
-    rivals: Annotated[bool, typer.Option("--rivals", help="GCN, GraphSAGE and a random feature, too.")] = False,
+    rivals: Annotated[bool, typer.Option("--rivals", help="Also GCN, GraphSAGE and a random feature.")] = False,
     drops: Annotated[
-        str | None, typer.Option(help="Only models with these dropouts: none, random, exact, separated by commas.")
+        list[str] | None,
+        typer.Option(help=f"Only models with these dropouts, separated by commas: {choices(DROPS)}."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two folds and few epochs, for a first look.")] = False,
-    folds: Annotated[
-        int | None, typer.Option(min=1, max=10, help="Use only the first so many of the 10 folds.")
-    ] = None,
+    folds: Annotated[int | None, typer.Option(min=1, max=10, help="Only the first of the 10 folds, this many.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Epochs per training; else 350.")] = None,
     pool: Annotated[
-        str, typer.Option(help="Over the nodes of a graph: sum, as the published code, or mean, as GIN's on IMDB.")
+        str,
+        typer.Option(
+            help=f"Pooling over the nodes of a graph, {choices(POOLS)}; the published code takes the sum, GIN's on IMDB "
+            "the mean."
+        ),
     ] = "sum",
     preset: Preset = "paper",
     data: Annotated[Path | None, typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache.")] = None,
@@ -131,50 +158,56 @@ def table2(
     import os
 
     from dropgnn.data.locate import paper_name
-    from dropgnn.errors import InvalidArgument
-    from dropgnn.experiments.graph_classification import PROTOCOLS, dataset_of
-    from dropgnn.experiments.studies.table2 import BATCH_SIZES, CONTESTANTS, DATASETS, MAIN, Extent, trials
-    from dropgnn.nn.heads import POOLS
-    from dropgnn.training.presets import DROPS, PRESETS
 
-    PRESETS[preset]  # an unknown name is an error now
-    PROTOCOLS[protocol]
-    asked = tuple(DROPS) if drops is None else _listed(drops)
-    for one in asked:
-        DROPS[one]
-    dropping = tuple(one for one in DROPS if one in asked)  # the same study, however they were ordered
-    chosen = tuple(dict.fromkeys(map(paper_name, _listed(datasets) if datasets else DATASETS)))
-    for one in chosen:
-        if one not in DATASETS:
-            raise InvalidArgument("datasets", f"must be among {', '.join(DATASETS)}", got=repr(one))
-    POOLS[pool]
+    one_of("preset", preset, PRESETS)
+    one_of("protocol", protocol, PROTOCOLS)
+    one_of("pool", pool, POOLS)
+    asked = listed("drops", drops, DROPS) or DROPS
+    dropping = tuple(one for one in DROPS if one in asked)  # the same study, in whatever order they were given
+    named = None if datasets is None else [paper_name(name.strip()) for value in datasets for name in value.split(",")]
+    chosen = listed("dataset", named, DATASETS) or DATASETS
+    if rivals and not set(dropping) & set(RIVAL_DROPS):
+        raise InvalidArgument(
+            "rivals", "has no effect: none of them has these dropouts", got=", ".join(dropping), hint="leave it out"
+        )
+    input_folder("data", data)
+    check_places(work, results, cluster)
+
+    from dropgnn.experiments.graph_classification import dataset_of
+    from dropgnn.experiments.studies.table2 import BATCH_SIZES, CONTESTANTS, MAIN, Extent, trials
+
     if data is not None:
         os.environ["DROPGNN_DATA"] = str(data.resolve())  # where the processes that train will look, too
     contents = {dataset_of(one).notes[-1]: one for one in chosen}  # what is missing or damaged is an error now
     if not datasets:
         chosen = tuple(contents.values())  # where there are only the TU files, both PTCs are the same
     contestants = tuple(name for name in (CONTESTANTS if rivals else MAIN) if CONTESTANTS[name].drops in dropping)
-    if rivals and set(contestants) <= set(MAIN):
-        raise InvalidArgument(
-            "rivals", "has no effect: none of them has these dropouts", got=drops, hint="leave it out"
-        )
     extent = Extent(
         chosen, protocol, grid, BATCH_SIZES if batch_size is None else (batch_size,), contestants,
         folds or (2 if quick else 10), epochs or (20 if quick else 350), preset, pool,
     )  # fmt: skip
     options = {
-        "datasets": ",".join(chosen) if datasets else None, "protocol": _unless("gin", protocol), "grid": grid,
-        "batch-size": batch_size, "rivals": rivals, "drops": _unless(",".join(DROPS), ",".join(dropping)), "quick": quick,
+        "dataset": _joined(chosen if datasets else None), "protocol": _unless("gin", protocol), "grid": grid,
+        "batch-size": batch_size, "rivals": rivals, "drops": _unless(_joined(DROPS), _joined(dropping)), "quick": quick,
         "folds": folds, "epochs": epochs, "pool": _unless("sum", pool), "preset": _unless("paper", preset),
     }  # fmt: skip
     run_study("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
 
-@commands.command("table3", help="Table 3: twelve properties of the molecules of QM9.")
+@commands.command("table3", help="Table 3: twelve properties of the molecules of QM9.", cls=Command)
 def table3(
-    models: Annotated[str | None, typer.Option(help="1-gnn, 1-gnn-skip, mpnn, separated by commas; else all.")] = None,
-    targets: Annotated[str | None, typer.Option(help="Properties, separated by commas; else all twelve.")] = None,
-    limit: Annotated[int | None, typer.Option(min=10, help="Molecules to use, 80/10/10; else all.")] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", help=f"Only these models, separated by commas: {choices(MODELS)}."),
+    ] = None,
+    targets: Annotated[
+        list[str] | None,
+        typer.Option("--target", help=f"Only these properties, separated by commas: {choices(TARGETS)}."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=FEWEST_MOLECULES, max=MOLECULES, help="Molecules to use, 80/10/10; else all."),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Epochs per training; else 300.")] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Trainings per number; else 1, and 3 for mu, gap and zpve of the 1-GNN.")
@@ -187,32 +220,25 @@ def table3(
     results: Results = Path("results"),
     adopt: Adopt = False,
 ) -> None:
-    from dropgnn.cli.qm9 import load_qm9
-    from dropgnn.data.qm9.targets import TARGETS
-    from dropgnn.errors import InvalidArgument
-    from dropgnn.experiments.property_regression import run
-    from dropgnn.experiments.studies.table3 import FAMILIES, Extent, trials
-    from dropgnn.molecules.models import MODELS
-    from dropgnn.training.presets import PRESETS
+    one_of("preset", preset, PRESETS)
+    named, properties = listed("model", models, MODELS), listed("target", targets, TARGETS)
+    check_places(work, results, cluster)
 
-    PRESETS[preset]  # an unknown name is an error now
-    chosen = _listed(models) if models else ("1-gnn",) if quick else tuple(FAMILIES)
-    properties = _listed(targets) if targets else ("mu", "gap") if quick else tuple(TARGETS)
-    for one in chosen:
-        MODELS[one]
-    for one in properties:
-        TARGETS[one]
+    from dropgnn.cli.qm9 import load_qm9
+    from dropgnn.experiments.property_regression import run
+    from dropgnn.experiments.studies.table3 import Extent, trials
+
     extent = Extent(
-        chosen, properties, limit or (1_000 if quick else None), epochs or (5 if quick else 300),
-        seeds or (1 if quick else None), preset,
+        named or (("1-gnn",) if quick else MODELS), properties or (("mu", "gap") if quick else TARGETS),
+        limit or (1_000 if quick else None), epochs or (5 if quick else 300), seeds or (1 if quick else None), preset,
     )  # fmt: skip
     molecules = load_qm9()  # made now, if need be, and not by the processes that train
     if limit is not None and limit > len(molecules):
         raise InvalidArgument("limit", f"must be at most the number of molecules, {len(molecules):,}", got=limit)
     here = None if cluster is not None else work.resolve()  # machines of a cluster may not share a folder
     options = {
-        "models": ",".join(chosen) if models else None, "targets": ",".join(properties) if targets else None, "limit": limit,
-        "epochs": epochs, "seeds": seeds, "quick": quick, "preset": _unless("paper", preset),
+        "model": _joined(named), "target": _joined(properties), "limit": limit, "epochs": epochs, "seeds": seeds,
+        "quick": quick, "preset": _unless("paper", preset),
     }  # fmt: skip
     run_study(
         "table3",
@@ -227,11 +253,11 @@ def table3(
     )
 
 
-def _listed(names: str) -> tuple[str, ...]:
-    """Names separated by commas, each once."""
-    return tuple(dict.fromkeys(map(str.strip, names.split(","))))
+def _joined(names: tuple[str, ...] | None) -> str | None:
+    """Names as one value of an option."""
+    return None if names is None else ",".join(names)
 
 
-def _unless(default: str, value: str) -> str | None:
+def _unless(default: str | None, value: str | None) -> str | None:
     """What was chosen, where that is not the default."""
     return None if value == default else value

@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from dropgnn.cli.names import PRESETS, choices
+
 if TYPE_CHECKING:
     from dropgnn.experiments.runner import Together
     from dropgnn.experiments.store import Store
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 Preset = Annotated[
     str,
     typer.Option(
-        help="Where p and the loss come from: the paper's text (paper), its code (published), or the text without the "
-        "auxiliary loss (no-auxiliary)."
+        help=f"Where p and the loss come from, {choices(PRESETS)}: the paper's text, its code, or the text without the "
+        "auxiliary loss."
     ),
 ]
 """An option of every command that trains."""

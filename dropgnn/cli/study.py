@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 
+from dropgnn.cli.files import output_folder
 from dropgnn.cli.running import run_with_bar
+from dropgnn.errors import MissingExtra
+
+
+def check_places(work: Path, results: Path, cluster: str | None) -> None:
+    """Check where a study's trials and its file are to be kept, and that Ray is there where it is wanted."""
+    output_folder("work", work)
+    output_folder("results", results)
+    if cluster is not None and find_spec("ray") is None:
+        raise MissingExtra("Ray", "cluster")
 
 
 def run_study(
@@ -25,14 +36,12 @@ def run_study(
     training: Callable[..., Mapping[str, Any]] | None = None,
 ) -> None:
     """Run what is missing, write the study's file and print its tables. Options that are ``None`` were not given."""
-    from dropgnn.errors import InvalidArgument, TrialsFailed
+    from dropgnn.errors import TrialsFailed
     from dropgnn.experiments import archive as archives
     from dropgnn.experiments.store import Store
     from dropgnn.experiments.studies import STUDIES
     from dropgnn.report.terminal import show
 
-    if results.exists() and not results.is_dir():
-        raise InvalidArgument("results", "must be a folder", got=results)
     chosen = STUDIES[study]
     store = Store(work, chosen.experiment.EXPERIMENT, getattr(chosen.experiment, "belongs", None))
     told, name = _told(options)

@@ -12,9 +12,22 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from dropgnn.cli.files import new_file
+from dropgnn.cli.command import Command
+from dropgnn.cli.files import input_folder, looks_like_a_model, new_file, output_file
+from dropgnn.cli.names import (
+    CHEMISTRY,
+    DROPS,
+    FEWEST_MOLECULES,
+    MODELS,
+    MOLECULES,
+    PRESETS,
+    TARGETS,
+    choices,
+    listed,
+)
 from dropgnn.cli.qm9 import load_qm9
 from dropgnn.cli.running import Preset, progress_bar
+from dropgnn.errors import one_of
 
 if TYPE_CHECKING:
     from dropgnn.data.qm9.arrays import Arrays
@@ -31,29 +44,50 @@ def train() -> None:
     """Train a model and keep it as a file."""
 
 
-@commands.command()
+@commands.command(cls=Command)
 def qm9(
     targets: Annotated[
-        list[str] | None, typer.Option("--target", help="A property; again for more, or 'all'; else gap.")
+        list[str] | None,
+        typer.Option("--target", help=f"Properties, separated by commas: {', '.join(TARGETS)} or all; else gap."),
     ] = None,
-    together: Annotated[bool, typer.Option("--together", help="One model for all targets, not one each.")] = False,
-    model: Annotated[str, typer.Option(help="1-gnn, 1-gnn-skip or mpnn.")] = "1-gnn",
-    drops: Annotated[str, typer.Option(help="none, random or exact.")] = "random",
-    limit: Annotated[int | None, typer.Option(help="Molecules to use, 80/10/10; else all.")] = None,
+    together: Annotated[
+        bool, typer.Option("--together", help="One model for all targets instead of one each.")
+    ] = False,
+    model: Annotated[str, typer.Option(help=f"The GNN: {choices(MODELS)}.")] = "1-gnn",
+    drops: Annotated[str, typer.Option(help=f"The dropouts: {choices(DROPS)}.")] = "random",
+    limit: Annotated[
+        int | None,
+        typer.Option(min=FEWEST_MOLECULES, max=MOLECULES, help="Molecules to use, 80/10/10; else all."),
+    ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs.")] = 300,
     batch_size: Annotated[int | None, typer.Option(min=1, help="Molecules per step; else the model's own.")] = None,
     preset: Preset = "paper",
-    chemistry: Annotated[str, typer.Option(help="sanitized, or pyg: features as in PyG's QM9.")] = "sanitized",
-    seed: Annotated[int, typer.Option(help="For split, weights, batches and runs.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="The model's file; else named after what it is.")] = None,
+    chemistry: Annotated[
+        str, typer.Option(help=f"Features of atoms and bonds: {choices(CHEMISTRY)}, which is as in PyG's QM9.")
+    ] = "sanitized",
+    seed: Annotated[int, typer.Option(min=0, help="For split, weights, batches and runs.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="The model's file; else named after its settings.")] = None,
     data: Annotated[Path | None, typer.Option(help="PyG's folder of QM9; else made from qm9pack.")] = None,
 ) -> None:
-    """Train on QM9; killed, the same command goes on where it was. Under torchrun all processes train together."""
-    from dropgnn.data.qm9.targets import TARGETS
+    """Train on QM9. If it is interrupted or killed, the same command continues. Under torchrun all processes train together."""
+    for name, value, known in (
+        ("model", model, MODELS),
+        ("drops", drops, DROPS),
+        ("preset", preset, PRESETS),
+        ("chemistry", chemistry, CHEMISTRY),
+    ):
+        one_of(name, value, known)
+    chosen = listed("target", targets, (*TARGETS, "all")) or ("gap",)
+    chosen = TARGETS if "all" in chosen else chosen
+    input_folder("data", data)
+    if out is not None and len(chosen) > 1 and not together:
+        output_file("out", out)  # the files of single targets are named after it
+    elif out is not None and not looks_like_a_model(out):
+        new_file(out)  # a model's file is compared with the settings below
+
     from dropgnn.molecules.models import Settings
     from dropgnn.training.distributed import joined
 
-    chosen = tuple(TARGETS) if "all" in (targets or ()) else tuple(targets or ["gap"])
     every = Settings(model, drops, chosen, limit, epochs, batch_size, preset, chemistry, seed)
     models = [every] if together else [replace(every, targets=(target,)) for target in chosen]
     files = [_file(settings, out, alone=len(models) == 1) for settings in models]
@@ -72,7 +106,8 @@ def qm9(
 
 
 def _file(settings: Settings, out: Path | None, *, alone: bool) -> Path:
-    """The file of a model: what the user says, with the target where there are several, or named after what is special."""
+    """The file of a model: ``out``, with the target where there are several models, or named after settings that differ from the
+    defaults."""
     targets = "-".join(settings.targets)
     if out is not None:
         return out if alone else out.with_stem(f"{out.stem}-{targets}")
@@ -84,7 +119,7 @@ def _file(settings: Settings, out: Path | None, *, alone: bool) -> Path:
 
 
 def _is_there(file: Path, settings: Settings) -> bool:
-    """Whether the file has this very model, from a run that was killed later on, say; nothing else may be in its place."""
+    """Whether the file has a model with these settings, say from a run that was killed later; any other file is an error."""
     from dropgnn.errors import DataProblem
     from dropgnn.molecules.trained import TrainedModel
 

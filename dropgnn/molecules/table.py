@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from dropgnn.data.qm9.smiles import molecule_from_smiles
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem
 from dropgnn.files import unfinished
-from dropgnn.molecules.trained import Prediction, TrainedModel
+
+if TYPE_CHECKING:
+    from dropgnn.molecules.trained import Prediction, TrainedModel
 
 REMARK, PROBLEM = "remark", "problem"
 LARGEST_FIELD = 1 << 24
@@ -53,16 +55,19 @@ class Table:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said about a row: predictions, or what is wrong with it."""
+    """What is said about a row: predictions, or what is wrong with it; ``outside``, a part of the remark, is what the model was
+    not trained on."""
 
     row: Row
     predictions: dict[str, Prediction]
     remark: str = ""
     problem: str = ""
+    outside: str = ""
 
 
-def read_table(path: Path, column: str, trained: TrainedModel) -> Table:
-    """Read a file; ``column`` is found whatever its capitals. Blank lines are no rows."""
+def read_table(path: Path, column: str, trained: TrainedModel | None = None) -> Table:
+    """Read a file; ``column`` is found whatever its capitals. Blank lines are no rows. With a model, columns that it adds must
+    not be there yet."""
     lines = _lines(path)
     rows = _parsed(lines)
     if not rows:
@@ -80,9 +85,16 @@ def read_table(path: Path, column: str, trained: TrainedModel) -> Table:
         raise DataProblem(
             f"{path} has {state} '{column}' among {quoted(', '.join(header))}; {_way_out(header, column)}"
         )
-    if clash := sorted(set(header) & set(_added(trained))):
+    table = Table(header, tuple(rows[1:]), found[0], "\r\n" if lines[0].endswith("\r\n") else "\n")
+    if trained is not None:
+        check_new_columns(path, table, trained)
+    return table
+
+
+def check_new_columns(path: Path, table: Table, trained: TrainedModel) -> None:
+    """Refuse a table that already has a column of the model's predictions."""
+    if clash := sorted(set(table.header) & set(_added(trained))):
         raise DataProblem(f"{path} already has a column '{clash[0]}', which would be written; rename it")
-    return Table(header, tuple(rows[1:]), found[0], "\r\n" if lines[0].endswith("\r\n") else "\n")
 
 
 def _way_out(header: Sequence[str], column: str) -> str:
@@ -158,7 +170,9 @@ def predict_row(row: Row, table: Table, trained: TrainedModel) -> Answer:
         return Answer(row, {}, problem=f"{len(row.fields)} fields where the header has {len(table.header)}{more}")
     try:
         found = molecule_from_smiles(row.fields[table.smiles])
-        return Answer(row, trained.predict(found.molecule), "; ".join(found.remarks))
+        outside = [] if trained.seen is None else trained.seen.outside(found.molecule)
+        remark = "; ".join((*found.remarks, *outside))
+        return Answer(row, trained.predict(found.molecule), remark, outside="; ".join(outside))
     except DataProblem as problem:
         return Answer(row, {}, problem=str(problem))
 

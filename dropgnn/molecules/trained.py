@@ -18,6 +18,7 @@ from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem, DropGNNError, InvalidArgument, whole_number
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings, build
+from dropgnn.molecules.seen import Seen
 from dropgnn.nn.model import DropGNN
 from dropgnn.tensor_files import load_tensors, save_tensors
 from dropgnn.training.loop import inputs
@@ -56,6 +57,7 @@ class TrainedModel:
         best_epoch: By validation, from 1.
         spread_rank, spread_factor: What the spread over runs says about the error of a prediction, on the validation
             molecules: rank correlation, and how many times the spread the error is in the median. Empty without spreads.
+        seen: Sizes and elements of the molecules it was trained on; files written before this was recorded have none.
     """
 
     settings: Settings
@@ -68,6 +70,7 @@ class TrainedModel:
     best_epoch: int
     spread_rank: tuple[float, ...] = ()
     spread_factor: tuple[float, ...] = ()
+    seen: Seen | None = None
 
     def __post_init__(self) -> None:
         whole_number("best_epoch", self.best_epoch, least=1)
@@ -100,10 +103,13 @@ class TrainedModel:
             best_epoch=fit.position.best,
             spread_rank=rank,
             spread_factor=factor,
+            seen=Seen.of(fit.graphs.arrays, fit.split.train.numpy()),
         )
 
     def save(self, path: Path) -> None:
         facts = {name: getattr(self, name) for name in ("m", *COLUMNS, *SPREADS, "best_epoch")}
+        if self.seen is not None:
+            facts["seen"] = asdict(self.seen)
         save_tensors(path, self.model.state_dict(), {"model": FORMAT, "settings": asdict(self.settings), **facts})
 
     @classmethod
@@ -119,9 +125,10 @@ class TrainedModel:
                 raise InvalidArgument("m", f"must be at most {LARGEST_M}", got=facts["m"])
             model = build(settings, facts["m"])
             model.load_state_dict(tensors)
+            seen = Seen.read(facts.pop("seen")) if "seen" in facts else None
             facts = {name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()}
-            return cls(settings, model, **facts)
-        except (KeyError, TypeError, RuntimeError, OverflowError, InvalidArgument) as problem:
+            return cls(settings, model, **facts, seen=seen)
+        except (KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError) as problem:
             raise DataProblem(f"{path} does not fit this version of dropgnn ({problem}); train it again") from problem
 
     def guides(self) -> list[tuple[str, str]]:
