@@ -48,3 +48,7 @@ def __getattr__(name: str) -> object:
         if name in names:
             return getattr(import_module(home), name)
     raise AttributeError(f"module 'dropgnn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
