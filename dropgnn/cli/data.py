@@ -73,7 +73,7 @@ def show(
         bool, typer.Option("--download", help="If it is not there, fetch it from the TU collection into the cache.")
     ] = False,
 ) -> None:
-    """Show the statistics of one dataset, and how it was made; ``qm9`` are the molecules of Table 3."""
+    """Show the statistics of one dataset and how it was made; qm9 stands for the molecules of Table 3."""
     input_folder("data", data)
     if name.lower() == "qm9":
         given = {"features": features, "filter": filter, "edge_features": edge_features, "download": download}

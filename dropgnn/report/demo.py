@@ -81,4 +81,4 @@ def _results(table: Mapping[str, Mapping[str, Cell]]) -> str:
     for method, name in METHODS.items():
         cells = [str(value) for task in table for value in (table[task][method], table[task][method].paper)]
         rows.append([name if method == "gin" else f"GIN {name}", *cells])
-    return html.table(head, rows, soft=(2, 4), best=list(METHODS).index("dropout"))
+    return html.scrolling(html.table(head, rows, soft=(2, 4), best=list(METHODS).index("dropout")))

@@ -35,8 +35,16 @@ p span { padding: .1em .4em; border-radius: 4px; }
 .scrolling th, .scrolling td { padding: .4rem .55rem; }
 .scrolling td { white-space: nowrap; }
 .scrolling td:first-child { white-space: normal; }
-code { background: #eef1f4; padding: .1em .35em; border-radius: 4px; font-size: .92em; }
+code { background: #eef1f4; padding: .1em .35em; border-radius: 4px; font-size: .92em; overflow-wrap: anywhere; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .9rem; border-top: 1px solid var(--line); padding-top: 1rem; }
+@media (max-width: 44rem) {
+  main { margin: 0; padding: 1.2rem 1rem; border-width: 0; border-radius: 0; }
+  h1 { font-size: 1.5rem; }
+  figure { margin: 1.2rem -.6rem; }
+  figcaption { margin: .5rem .6rem 0; }
+  .scrolling table { font-size: .78rem; }
+  .scrolling th, .scrolling td { padding: .35rem .3rem; }
+}
 """
 
 

@@ -110,6 +110,18 @@ def test_a_file_that_is_whole_but_does_not_fit_is_refused(trained: TrainedModel,
         ((tensors, facts | {"deviation": ["a", "b"]}), "does not fit"),
         ((tensors, facts | {"deviation": [1.0, 0.0]}), "'deviation' must be positive for every target"),
         ((tensors, facts | {"spread_rank": None}), "does not fit"),
+        *(
+            ((tensors, facts | {"seen": facts["seen"] | wrong}), "does not fit")
+            for wrong in (
+                {"atoms": [3]},
+                {"atoms": [9, 3]},
+                {"heavy_atoms": ["a", "b"]},
+                {"elements": ["Xx"]},
+                {"elements": None},
+                {"more": 1},
+            )
+        ),
+        ((tensors, facts | {"seen": 3}), "does not fit"),
         (({name: value for name, value in tensors.items() if name != first}, facts), "does not fit"),
         ((tensors | {first: torch.ones(3)}, facts), "does not fit"),
     ):

@@ -63,3 +63,9 @@ def test_the_caption_says_what_the_law_is() -> None:
     page = demo_page(summarize(made_up_results()), seeds=3, seconds=1.0)
     assert "An 8 occurs in 17% of the runs on the 8-cycle and never on the 4-cycles" in page
     assert "a 7 is 8 times as likely on the 4-cycles" in page
+
+
+def test_wide_tables_scroll_by_themselves() -> None:
+    """Or the whole page would, on a phone."""
+    page = demo_page(summarize(made_up_results()), seeds=3, seconds=1.0)
+    assert page.count("<table>") == page.count('<div class="scrolling">\n<table>') == 1
