@@ -37,14 +37,16 @@ def certificate(
     """For each pair the smallest number of dropped nodes that separates it, proved without training."""
     _check(data, work, out)
 
+    from dropgnn.data.brec import load_brec
+
+    load_brec(data)  # what is missing or damaged is an error now
+
     from functools import partial
 
-    from dropgnn.data.brec import load_brec
     from dropgnn.experiments import brec_certificate as experiment
     from dropgnn.experiments.store import Store
     from dropgnn.report.brec import certificate_table, save
 
-    load_brec(data)  # says now what is missing
     trials = [experiment.Certificate(number, max_k) for number in range(400)]
     store = Store(work, experiment.EXPERIMENT)
     found, failed = _run(partial(experiment.run, data=data), trials, store, jobs)
@@ -60,7 +62,7 @@ def train(
     method: Annotated[str, typer.Argument(help=f"{choices(BREC_METHODS)}.")],
     layers: Annotated[int, typer.Option(min=1, help="Layers of GIN.")] = 16,
     epochs: Annotated[int, typer.Option(min=1, help="Steps of contrastive training.")] = 5,
-    seed: Annotated[int, typer.Option(help="For weights, relabelling and runs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="For weights, relabelling and runs.")] = 0,
     data: Data = None,
     work: Work = Path("runs"),
     jobs: Jobs = 2,
@@ -70,14 +72,16 @@ def train(
     one_of("method", method, BREC_METHODS)
     _check(data, work, out)
 
+    from dropgnn.data.brec import load_brec
+
+    load_brec(data)  # what is missing or damaged is an error now
+
     from functools import partial
 
-    from dropgnn.data.brec import load_brec
     from dropgnn.experiments import brec_trained as experiment
     from dropgnn.experiments.store import Store
     from dropgnn.report.brec import save, trained_table
 
-    load_brec(data)
     trials = [experiment.Trained(number, method, seed, epochs, layers) for number in range(400)]
     store = Store(work, experiment.EXPERIMENT)
     found, failed = _run(partial(experiment.run, data=data), trials, store, jobs)

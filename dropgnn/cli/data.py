@@ -14,7 +14,7 @@ from rich.table import Table
 from dropgnn.cli.command import Command
 from dropgnn.cli.files import input_folder
 from dropgnn.cli.names import DATASETS, FEATURES, FILTERS, choices
-from dropgnn.cli.qm9 import load_qm9
+from dropgnn.cli.qm9 import check_folder, load_qm9
 from dropgnn.errors import DataMissing, DataProblem, InvalidArgument, one_of
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def show(
         for option, value in given.items():
             if value:
                 raise InvalidArgument(option, "has no effect on qm9", got=value, hint="leave it out")
+        check_folder(data)
         _show_molecules(data)
         return
     if features is not None:

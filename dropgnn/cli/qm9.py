@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from dropgnn.cli.files import input_folder
 from dropgnn.cli.names import MOLECULES
 from dropgnn.cli.running import progress_bar
 
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0
 """Seconds without a bar: reading what is in the cache takes less."""
+
+
+def check_folder(folder: Path | None) -> None:
+    """Check that PyG's folder of QM9, where one is given, has its files."""
+    input_folder("data", folder)
+    if folder is not None:
+        from dropgnn.data.qm9.pyg_folder import PyGFolder
+
+        PyGFolder(folder).check()
 
 
 def load_qm9(folder: Path | None = None) -> QM9:

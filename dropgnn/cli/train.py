@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dropgnn.cli.command import Command
-from dropgnn.cli.files import input_folder, looks_like_a_model, new_file, output_file
+from dropgnn.cli.files import looks_like_a_model, new_file, output_file
 from dropgnn.cli.names import (
     CHEMISTRY,
     DROPS,
@@ -25,7 +25,7 @@ from dropgnn.cli.names import (
     choices,
     listed,
 )
-from dropgnn.cli.qm9 import load_qm9
+from dropgnn.cli.qm9 import check_folder, load_qm9
 from dropgnn.cli.running import Preset, progress_bar
 from dropgnn.errors import one_of
 
@@ -79,7 +79,7 @@ def qm9(
         one_of(name, value, known)
     chosen = listed("target", targets, (*TARGETS, "all")) or ("gap",)
     chosen = TARGETS if "all" in chosen else chosen
-    input_folder("data", data)
+    check_folder(data)
     if out is not None and len(chosen) > 1 and not together:
         output_file("out", out)  # the files of single targets are named after it
     elif out is not None and not looks_like_a_model(out):
@@ -156,16 +156,17 @@ def _run(fit: Fit) -> TrainedModel:
     place = fit.position
     if (place.epoch, place.step) != (1, 0):
         console.print(f"going on from epoch {place.epoch}, step {place.step}", highlight=False)
-    with progress_bar(console, f"{fit.settings.title}: steps") as progress:
-        task = progress.add_task("steps", total=fit.settings.epochs * fit.steps)
-        try:
+    try:
+        with progress_bar(console, f"{fit.settings.title}: steps") as progress:
+            task = progress.add_task("steps", total=fit.settings.epochs * fit.steps)
             fit.run(lambda done: progress.update(task, completed=done))
+        with console.status("testing the best epoch"):
             return TrainedModel.of(fit)
-        except KeyboardInterrupt as interrupt:
-            if not fit.done:
-                fit.save()
-            console.print(f"interrupted; {fit.checkpoint} is kept, run again to go on", highlight=False, markup=False)
-            raise typer.Exit(130) from interrupt
+    except KeyboardInterrupt as interrupt:
+        if not fit.done:
+            fit.save()
+        console.print(f"interrupted; {fit.checkpoint} is kept, run again to go on", highlight=False, markup=False)
+        raise typer.Exit(130) from interrupt
 
 
 def _show(trained: TrainedModel, out: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -15,6 +16,7 @@ import pytest
 
 from dropgnn.errors import InvalidArgument
 from dropgnn.experiments import beyond_wl
+from dropgnn.experiments.graph_classification import dataset_of
 from dropgnn.training.parallel import Finished
 from tests.cli.running import dropgnn
 from tests.data.test_datasets import write_tu
@@ -197,6 +199,15 @@ def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
     assert "folds: published" in shown.stdout
 
 
+@pytest.fixture
+def datasets_read_anew() -> Iterator[None]:
+    """Other tests may have read datasets of the same names from elsewhere."""
+    dataset_of.cache_clear()
+    yield
+    dataset_of.cache_clear()
+
+
+@pytest.mark.usefixtures("datasets_read_anew")
 def test_a_small_table_2_and_the_same_again_elsewhere(data_root: Path, tmp_path: Path) -> None:
     """Two folds and epochs, as a user runs them; then on a machine that has the study's file alone."""
     size = ("--dataset", "MUTAG", "--batch-size", "16", "--drops", "exact, none", "--folds", "2", "--epochs", "2")
