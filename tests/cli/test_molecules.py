@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -303,7 +304,7 @@ def test_molecules_unlike_those_of_the_training_are_named_once(model: Path, tmp_
     done = predict(model, tmp_path / "five.csv")
     assert done.returncode == 0
     found = rows(tmp_path / "five.predicted.csv")
-    assert "12 atoms other than hydrogen; trained on 1 to " in found[0]["remark"]
+    assert re.search(r"12 atoms other than hydrogen; trained on \d to \d$", found[0]["remark"])
     assert "4 of 5 predictions are for molecules outside of those that the model was trained on (" in done.stderr
     assert done.stderr.count("five.csv, line ") == 3
     assert "and 1 more, see the column 'remark'" in done.stderr
