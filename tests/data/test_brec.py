@@ -160,6 +160,6 @@ def test_a_run_of_which_pairs_fail_leaves_files_alone(
     monkeypatch.setattr("dropgnn.cli.brec.run_with_bar", failing)
     (output := tmp_path / "all.json").write_text("what was there")
     with pytest.raises(TrialsFailed):
-        certificate(max_k=1, data=brec, work=tmp_path / "runs", jobs=1, output=output)
+        certificate(max_k=1, data=brec, work=tmp_path / "runs", jobs=1, out=output)
     assert output.read_text() == "what was there"
     assert "Pairs separated by dropouts" in capsys.readouterr().out
