@@ -45,10 +45,7 @@ class Seen:
         mine[chosen] = True
         elements = np.asarray(arrays.x[:, : len(SYMBOLS)])
         hydrogens = np.add.reduceat(elements[:, 0], np.cumsum(atoms) - atoms, dtype=np.int64)
-        heavy, there = (atoms - hydrogens)[mine], elements[np.repeat(mine, atoms)].any(axis=0)
-        return Seen(
-            _range(atoms[mine]), _range(heavy), tuple(s for s, occurs in zip(SYMBOLS, there, strict=True) if occurs)
-        )
+        return Seen(_range(atoms[mine]), _range((atoms - hydrogens)[mine]), _elements(elements[np.repeat(mine, atoms)]))
 
     @staticmethod
     def read(facts: Mapping[str, Any]) -> Seen:
@@ -66,7 +63,6 @@ class Seen:
 
     def outside(self, molecule: Molecule) -> list[str]:
         """What of a molecule lies outside."""
-        there = molecule.x[:, : len(SYMBOLS)].any(axis=0)
         heavy = len(molecule.x) - int(molecule.x[:, 0].sum())
         found = []
         for what, number, (fewest, most) in (
@@ -75,8 +71,13 @@ class Seen:
         ):
             if not fewest <= number <= most:
                 found.append(f"{number} {what}; trained on {fewest} to {most}")
-        strange = [s for s, occurs in zip(SYMBOLS, there, strict=True) if occurs and s not in self.elements]
+        strange = [symbol for symbol in _elements(molecule.x) if symbol not in self.elements]
         return found + ([f"has {', '.join(strange)}; trained on {', '.join(self.elements)}"] if strange else [])
+
+
+def _elements(x: np.ndarray) -> tuple[str, ...]:
+    """The elements that occur, from the one-hot columns of atoms."""
+    return tuple(symbol for number, symbol in enumerate(SYMBOLS) if x[:, number].any())
 
 
 def _range(values: np.ndarray) -> tuple[int, int]:
