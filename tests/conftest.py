@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from dropgnn import Graph, compiling
 from dropgnn.data.qm9.build import build_qm9
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.qm9.source import PackFiles, installed_files
+from dropgnn.experiments.graph_classification import dataset_of
 from dropgnn.graph import offsets
+from tests.small_data import write_few_brec, write_small_mutag
 
 compiling.SMALL = 0
 """Graphs of tests are small; compiled loops are tried on them all the same, unless a test asks for torch's way."""
@@ -63,6 +66,13 @@ def _same_weights_every_time() -> None:
     torch.manual_seed(0)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that want real data, so that ``-m real_data`` chooses them."""
+    for item in items:
+        if "data_root" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.real_data)
+
+
 @pytest.fixture
 def data_root() -> Path:
     """Real data, where there is some."""
@@ -70,6 +80,29 @@ def data_root() -> Path:
     if given is None or not Path(given).is_dir():
         pytest.skip("no real data: set DROPGNN_DATA to a folder with tu/MUTAG/MUTAG.txt")
     return Path(given)
+
+
+@pytest.fixture
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where parsed files are kept, for this test alone."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "dropgnn" / "parsed"
+
+
+@pytest.fixture(scope="session")
+def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a small dataset called MUTAG, and a few pairs of BREC."""
+    root = tmp_path_factory.mktemp("data")
+    return write_few_brec(write_small_mutag(root))
+
+
+@pytest.fixture
+def small_data(small_folder: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The same, where data is looked for: what a test loads by name is the small one, with a cache for this test alone."""
+    monkeypatch.setenv("DROPGNN_DATA", str(small_folder))
+    dataset_of.cache_clear()
+    yield small_folder
+    dataset_of.cache_clear()
 
 
 FEW_MOLECULES = 120

@@ -13,7 +13,7 @@ from torch_geometric.data import Batch
 
 from dropgnn import GIN, DropGNN, Exhaustive
 from dropgnn.cli.brec import certificate
-from dropgnn.data.brec import FILES, RELABELLED, kind_of, load_brec
+from dropgnn.data.brec import FILES, RELABELLED, BrecPair, kind_of, load_brec
 from dropgnn.data.pairs import named_pair, structure_of
 from dropgnn.errors import DataProblem, TrialsFailed, Unsupported
 from dropgnn.experiments import brec_certificate, brec_trained
@@ -22,35 +22,57 @@ from dropgnn.experiments.brec_trained import hotelling, threshold
 from dropgnn.theory.distinguish import distinguish
 from dropgnn.training.loop import inputs
 from tests.fuzz.mutations import npy_header
+from tests.small_data import BREC
 
 
 @pytest.fixture
-def brec(data_root: Path) -> Path:
+def brec(small_folder: Path) -> Path:
+    """A few of its pairs, under their numbers."""
+    return small_folder
+
+
+@pytest.fixture
+def whole_brec(data_root: Path) -> Path:
     if not (data_root / "brec").is_dir():
         pytest.skip("BREC is not among the data")
     return data_root
 
 
-def test_the_pairs(brec: Path) -> None:
-    pairs = load_brec(brec)
+def test_the_pairs(whole_brec: Path) -> None:
+    pairs = load_brec(whole_brec)
     assert Counter(pair.kind for pair in pairs) == FILES
     assert all(len(pair.a) == len(pair.b) and pair.a.size() == pair.b.size() for pair in pairs)
     assert (len(pairs[345].a), len(pairs[356].a)) == (198, 156)
     assert max(len(pair.a) for pair in pairs) == 198
 
 
-def test_1_wl_separates_none_and_small_dropouts_do(brec: Path) -> None:
-    pairs = load_brec(brec)
-    for number, k in ((0, 1), (60, 1), (110, 2), (160, 1), (262, 2), (300, 1), (360, 2), (380, 2)):
+def assert_dropouts_separate(pairs: list[BrecPair], fewest: dict[int, int]) -> None:
+    for number, k in fewest.items():
         verdict = distinguish(structure_of(pairs[number].a), structure_of(pairs[number].b), max_k=2, telling=False)
         assert (verdict.k, verdict.proved) == (k, True)
+
+
+def test_1_wl_separates_none_and_small_dropouts_do(brec: Path) -> None:
+    assert_dropouts_separate(load_brec(brec), {0: 1, 60: 1, 110: 2, 160: 1})
     assert brec_certificate.run(brec_certificate.Certificate(0, 2), data=brec)["k"] == 1
 
 
-def test_the_last_two_fall_at_four(brec: Path) -> None:
+def test_small_dropouts_separate_large_pairs(whole_brec: Path) -> None:
+    assert_dropouts_separate(load_brec(whole_brec), {262: 2, 300: 1, 360: 2, 380: 2})
+
+
+def test_few_pairs_are_those_of_the_whole(brec: Path, whole_brec: Path) -> None:
+    few, whole = load_brec(brec), load_brec(whole_brec)
+    for number in BREC:
+        assert [nx.to_graph6_bytes(graph) for graph in (few[number].a, few[number].b)] == [
+            nx.to_graph6_bytes(graph) for graph in (whole[number].a, whole[number].b)
+        ]
+
+
+def test_the_last_two_fall_at_four(whole_brec: Path) -> None:
     """Only pair 356: 24 million dropped sets of four nodes, of 338 and some thousand kinds."""
     pytest.importorskip("pynauty", reason="needs the extra 'orbits'")
-    verdict = distinguish(*named_pair("brec:356", brec), max_k=4, symmetric=True, telling=False)
+    verdict = distinguish(*named_pair("brec:356", whole_brec), max_k=4, symmetric=True, telling=False)
     assert (verdict.k, verdict.proved, verdict.subsets) == (4, True, 24_371_582)
 
 

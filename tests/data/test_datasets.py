@@ -18,6 +18,7 @@ from dropgnn.data.tu_folder import read_tu_folder
 from dropgnn.errors import DataProblem, InvalidArgument
 from dropgnn.experiments.paper import DATASETS
 from dropgnn.tensor_files import load_tensors, save_tensors
+from tests.small_data import GRAPHS
 
 pytestmark = pytest.mark.usefixtures("own_cache")
 
@@ -55,21 +56,21 @@ def test_statistics_agree_with_the_paper(data_root: Path) -> None:
         assert table[name] == {"graphs": graphs, "nodes": list(nodes), "degree": list(degrees)}
 
 
-def test_a_collection_is_a_list_of_graphs(data_root: Path) -> None:
+def test_a_collection_is_a_list_of_graphs(small_data: Path) -> None:
     graphs = load_dataset("MUTAG").graphs
     assert Collection.of(list(graphs)).edge_index.equal(graphs.edge_index)
-    ours, pyg = graphs.batch([3, 0, 3, 187]), Batch.from_data_list([graphs[number] for number in (3, 0, 3, -1)])
+    ours, pyg = graphs.batch([3, 0, 3, GRAPHS - 1]), Batch.from_data_list([graphs[number] for number in (3, 0, 3, -1)])
     for name in ("x", "edge_index", "y", "batch"):
         assert torch.equal(getattr(ours, name), getattr(pyg, name)), name
     assert ours.num_graphs == pyg.num_graphs
     part = graphs.subset([5, 2])
     assert torch.equal(part[1].edge_index, graphs[2].edge_index)
-    with pytest.raises(IndexError, match="graph 188 of 188"):
-        graphs[188]
+    with pytest.raises(IndexError, match=f"graph {GRAPHS} of {GRAPHS}"):
+        graphs[GRAPHS]
 
 
 def test_what_is_kept_is_used_and_cannot_harm(
-    data_root: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
+    small_data: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kept file stands for the content of its source; damaged, it is made again."""
     first = load_dataset("MUTAG")
@@ -203,13 +204,15 @@ def test_graphs_without_edges(tmp_path: Path) -> None:
     assert (len(dataset.graphs), dataset.graphs.edge_index.shape) == (2, (2, 0))
 
 
-def test_a_filter_must_leave_something(data_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_filter_must_leave_something(small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = Filter(lambda raw: torch.zeros_like(raw.nodes, dtype=torch.bool))
     monkeypatch.setitem(FILTERS._members, "all", nothing)
-    with pytest.raises(InvalidArgument, match="'filter' must leave at least one of the 188 graphs"):
+    with pytest.raises(InvalidArgument, match=f"'filter' must leave at least one of the {GRAPHS} graphs"):
         load_dataset("MUTAG", filter="all")
     monkeypatch.setitem(FILTERS._members, "all", Filter(nodes=lambda raw: raw.degree < 0))
-    with pytest.raises(InvalidArgument, match=r"'filter' must leave a node of every graph \(got 188 graphs without\)"):
+    with pytest.raises(
+        InvalidArgument, match=rf"'filter' must leave a node of every graph \(got {GRAPHS} graphs without\)"
+    ):
         load_dataset("MUTAG", filter="all")
     with pytest.raises(
         InvalidArgument, match=r"'filter' has no effect on these graphs \(got 'at-most-70-nodes'\); leave it"
@@ -218,15 +221,19 @@ def test_a_filter_must_leave_something(data_root: Path, monkeypatch: pytest.Monk
 
 
 def test_the_data_folder_comes_before_where_we_are(
-    data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """But a folder can be asked for as one, and knows the paper's choices by its name."""
     monkeypatch.chdir(tmp_path)
     write_tu(tmp_path / "MUTAG")
-    assert len(load_dataset("MUTAG", data=data_root).graphs) == 188
+    assert len(load_dataset("MUTAG", data=small_data).graphs) == GRAPHS
     assert len(load_dataset("./MUTAG", features="constant").graphs) == 2
-    assert len(load_dataset(str(data_root / "tu" / "PROTEINS")).graphs) == 1109
-    monkeypatch.chdir(data_root / "tu" / "IMDBBINARY")
+    sizes = "\n".join(["2", "71 0", *["0 0"] * 71, "3 1", *["0 0"] * 3])
+    folder = tmp_path / "tu" / "IMDBBINARY"
+    folder.mkdir(parents=True)
+    (folder / "IMDBBINARY.txt").write_text(sizes)
+    assert len(load_dataset(str(folder)).graphs) == 1
+    monkeypatch.chdir(folder)
     assert load_dataset(".").name == "IMDB-B"
 
 

@@ -9,15 +9,11 @@ from statistics import mean
 import pytest
 import torch
 
-from dropgnn.data.collection import Collection
 from dropgnn.data.datasets import Dataset, load_dataset
-from dropgnn.data.folds import split_off, stratified_folds
-from dropgnn.data.synthetic import task
+from dropgnn.data.folds import split_off
 from dropgnn.errors import InvalidArgument
 from dropgnn.experiments import graph_classification
 from dropgnn.experiments.graph_classification import (
-    DROPS,
-    ENCODERS,
     EXPERIMENT,
     Trial,
     belongs,
@@ -29,65 +25,12 @@ from dropgnn.experiments.store import Store
 from dropgnn.nn import GIN, DropGNN
 from dropgnn.runs.samplers import Bernoulli, Exhaustive
 from dropgnn.training.batches import PlannedBatches
-from dropgnn.training.minibatch import optimizer_of, random_batches, share_right, train_step
-from tests.conftest import generator
+from dropgnn.training.minibatch import optimizer_of, random_batches
 
 SMALL = Trial("MUTAG", "gin", "random", 0, hidden=8, epochs=2, batches=3, batch_size=8)
 
 
-def shuffled(seed: int) -> Dataset:
-    """24 graphs with and without 4-cycles, whose labels are shuffled: there is nothing to learn, only to remember."""
-    graphs = list(task("four_cycles", 0).graphs)[:24]
-    for number, graph in enumerate(graphs):
-        graph.edge_attr = None
-        graph.x = torch.nn.functional.one_hot(torch.randint(3, (16,), generator=generator(number)), 3).float()
-    y = (torch.arange(24) % 2)[torch.randperm(24, generator=generator(seed))]
-    collection = replace(Collection.of(graphs), y=y)
-    return Dataset("tiny", collection, 2, stratified_folds(y, seed=0), torch.full((24,), 3), ())
-
-
-@pytest.fixture
-def tiny(monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    dataset = shuffled(1)
-    monkeypatch.setattr(graph_classification, "dataset_of", lambda name: dataset)
-    return dataset
-
-
-@pytest.mark.parametrize("drops", DROPS)
-@pytest.mark.parametrize("method", ENCODERS)
-def test_every_model_can_memorise_a_tiny_set(method: str, drops: str, tiny: Dataset) -> None:
-    """Each graph with features of its own, and labels without a reason: training accuracy 1."""
-    x = torch.randn(tiny.graphs.x.shape, generator=generator(2))
-    graphs = replace(tiny.graphs, x=x).subset(range(8))
-    few = Dataset("few", graphs, 2, (), tiny.largest_degrees, ())
-    torch.manual_seed(0)
-    model = build(replace(SMALL, method=method, drops=drops, hidden=16, dropout=0.0), few)
-    widen = graph_classification.augmentation(replace(SMALL, method=method))
-    optimizer, _ = optimizer_of(model)
-    everything, source = graphs.batch(range(8)), generator(3)
-    for _ in range(120):
-        train_step(model, widen(everything, source), {"generator": source}, optimizer, auxiliary_share=0.3)
-    assert share_right(model, widen(everything, source), {"generator": source}) == 1.0
-
-
-def test_shuffled_labels_show_what_a_protocol_is_worth(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing can be learned. Epochs selected on the test folds do visibly better than chance all the same."""
-    selected, honest = [], []
-    for seed in (1, 2, 3):
-        dataset = shuffled(seed)
-        monkeypatch.setattr(graph_classification, "dataset_of", lambda name, dataset=dataset: dataset)
-        gin, nested = (
-            [run(replace(SMALL, drops="none", protocol=protocol, fold=fold, epochs=40)) for fold in range(10)]
-            for protocol in ("gin", "nested")
-        )
-        selected.append(max(mean(column) for column in zip(*(result["curve"] for result in gin), strict=True)))
-        honest.append(mean(result["test"] or 0.0 for result in nested))
-    assert mean(selected) >= 0.6
-    assert 0.35 <= mean(honest) <= 0.65
-    assert all(one > other for one, other in zip(selected, honest, strict=True))
-
-
-def test_the_same_seed_gives_the_same_numbers(data_root: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_seed_gives_the_same_numbers(small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_classification, "WATCHED_EVERY", 1)
     for trial in (SMALL, replace(SMALL, drops="exact", protocol="nested")):
         one, other = (run(trial) for _ in range(2))
@@ -96,7 +39,7 @@ def test_the_same_seed_gives_the_same_numbers(data_root: object, monkeypatch: py
         assert run(replace(trial, seed=1))["losses"] != one["losses"]
 
 
-def test_no_test_graph_ever_trains(data_root: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_test_graph_ever_trains(small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The graphs that reach the optimiser are those of the training part, and in protocol nested of its larger part."""
     seen: list[torch.Tensor] = []
 
@@ -114,10 +57,10 @@ def test_no_test_graph_ever_trains(data_root: object, monkeypatch: pytest.Monkey
         assert not torch.isin(trained, dataset.folds[3].test).any()
         inner = split_off(dataset.folds[3].train, dataset.graphs.y, seed=0)
         assert torch.isin(trained, inner.train).all() == (protocol == "nested")
-        assert trained.numel() > 100
+        assert trained.numel() > 0.6 * len(dataset.graphs)
 
 
-def test_nested_tests_the_weights_of_the_best_epoch(data_root: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nested_tests_the_weights_of_the_best_epoch(small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no others, and once."""
     seen: list[dict[str, torch.Tensor]] = []
     rigged = iter([0.1, 0.9, 0.2, 0.3, 0.5])
@@ -133,9 +76,10 @@ def test_nested_tests_the_weights_of_the_best_epoch(data_root: object, monkeypat
     assert not all(torch.equal(value, seen[3][name]) for name, value in seen[4].items())
 
 
-def test_models_are_the_papers(data_root: object) -> None:
-    """p = 2/m and m runs, m = 18 for MUTAG, or all 1-dropouts; an input layer and 4 others; dropout at the end."""
+def test_models_are_the_papers(small_data: Path) -> None:
+    """p = 2/m and m runs, m the mean number of nodes, or all 1-dropouts; an input layer and 4 others; dropout at the end."""
     dataset = load_dataset("MUTAG")
+    assert (round(dataset.graphs.mean_nodes), dataset.graphs.x.size(1)) == (18, 7)
     random, exact = (build(replace(SMALL, drops=drops), dataset) for drops in ("random", "exact"))
     assert repr(random.sampler) == repr(Bernoulli(2 / 18, 18))
     assert repr(exact.sampler) == repr(Exhaustive(2 / 18, k=1))
@@ -155,13 +99,13 @@ def test_the_learning_rate_is_halved_every_50_epochs() -> None:
     assert rates == [0.01] * 50 + [0.005] * 50 + [0.0025]
 
 
-def test_kept_plans_change_nothing(data_root: object) -> None:
+def test_kept_plans_change_nothing(small_data: Path) -> None:
     """Batches of exact dropouts, each cut out of one plan for the dataset, give what plans of their own give."""
     graphs = load_dataset("MUTAG").graphs
     torch.manual_seed(0)
     model = build(replace(SMALL, drops="exact", dropout=0.0), load_dataset("MUTAG")).double()
     double = replace(graphs, x=graphs.x.double())
-    ((batch, arguments),) = PlannedBatches(model, double)([[5, 0, 5, 100]])
+    ((batch, arguments),) = PlannedBatches(model, double)([[5, 0, 5, 50]])
     assert list(arguments) == ["plan"]
     with torch.no_grad():
         kept, fresh = (model(batch.x, batch.edge_index, None, batch.batch, 4, **extra) for extra in (arguments, {}))
@@ -181,7 +125,7 @@ def test_kept_plans_change_nothing(data_root: object) -> None:
     ],
     ids=lambda trial: f"{trial.method}-{trial.drops}-{trial.protocol}",
 )
-def test_together_or_alone(trial: Trial, data_root: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_together_or_alone(trial: Trial, small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """To the bit the same, losses, dropout of features and all; and a model beside which another learns is not that other."""
     monkeypatch.setattr(graph_classification, "WATCHED_EVERY", 1)
     trials = [replace(trial, hidden=hidden, dropout=dropout) for hidden, dropout in ((8, 0.5), (4, 0.0), (8, 0.0))]
@@ -193,13 +137,13 @@ def test_together_or_alone(trial: Trial, data_root: object, monkeypatch: pytest.
         assert len({tuple(result["losses"]) for result in alone}) == 3
 
 
-def test_who_sees_something_else_learns_elsewhere(data_root: object) -> None:
+def test_who_sees_something_else_learns_elsewhere(small_data: Path) -> None:
     with pytest.raises(InvalidArgument, match="'trials' must differ in hidden and dropout alone"):
         run_together([SMALL, replace(SMALL, batch_size=4)])
 
 
 @pytest.mark.parametrize("method", ["gin", "gin-random"])
-def test_watching_changes_nothing(method: str, data_root: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watching_changes_nothing(method: str, small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests with more runs and looks at the training part are made beside the training, and the result says what data it is
     about."""
     trial = replace(SMALL, method=method, epochs=3)
@@ -216,7 +160,7 @@ def test_watching_changes_nothing(method: str, data_root: object, monkeypatch: p
     assert (other["more_runs"], len(other["losses"]), len(other["trained"])) == ([], 3, 3)
 
 
-def test_results_of_other_data_do_not_count(data_root: object, tmp_path: Path) -> None:
+def test_results_of_other_data_do_not_count(small_data: Path, tmp_path: Path) -> None:
     store, result = Store(tmp_path, EXPERIMENT, belongs), run(SMALL)
     store.put(SMALL, dict(result), seconds=1.0)
     assert store.get(SMALL) is not None
@@ -227,14 +171,14 @@ def test_results_of_other_data_do_not_count(data_root: object, tmp_path: Path) -
     assert store.get(SMALL) is None
 
 
-def test_unknown_protocols_and_folds_are_refused(data_root: object) -> None:
+def test_unknown_protocols_and_folds_are_refused(small_data: Path) -> None:
     with pytest.raises(InvalidArgument, match="'protocol' must be one of gin, nested"):
         run(replace(SMALL, protocol="Nested"))
     with pytest.raises(InvalidArgument, match="'fold' must be one of 10, counted from 0"):
         run(replace(SMALL, fold=-1))
 
 
-def test_every_fold_has_weights_of_its_own(data_root: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_fold_has_weights_of_its_own(small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """But each time the same."""
     first: list[torch.Tensor] = []
 
@@ -250,7 +194,7 @@ def test_every_fold_has_weights_of_its_own(data_root: object, monkeypatch: pytes
     assert not torch.equal(first[0], first[1])
 
 
-def test_the_kernel_has_not_seen_what_it_is_tested_on(data_root: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_kernel_has_not_seen_what_it_is_tested_on(small_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other classes of the test graphs change no prediction: of two classes the other one is wrong where this one is right. And
     in protocol nested no choice, either."""
     dataset = load_dataset("MUTAG")
@@ -268,7 +212,13 @@ def test_the_kernel_has_not_seen_what_it_is_tested_on(data_root: object, monkeyp
     assert other_nested["test"] == pytest.approx(1 - (nested["test"] or 0.0))
 
 
-def test_the_kernel_beats_chance_on_mutag(data_root: object) -> None:
+def test_the_kernel_sees_rings(small_data: Path) -> None:
+    """Which is what the classes of the small dataset are: nearly all of its 60 graphs are right, where 30 are by chance."""
+    found = [run(Trial("MUTAG", "wl", "none", fold, protocol="nested"))["test"] or 0.0 for fold in range(10)]
+    assert mean(found) > 0.8
+
+
+def test_the_kernel_beats_chance_on_mutag(data_root: Path) -> None:
     result = run(Trial("MUTAG", "wl", "none", 0, protocol="nested"))
     assert result["test"] is not None
     assert result["test"] > 0.7
