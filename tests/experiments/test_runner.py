@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from dropgnn.experiments.runner import Together, run_missing
 from dropgnn.experiments.store import Store
 from dropgnn.training.parallel import Finished, Progress
 from tests.experiments.test_store import Square, square
+from tests.kills import PATIENCE, Command, finish, kill_when
 
 COMMAND = ("reproduce", "table1", "--task", "limits1", "--seeds", "1", "--epochs", "60")
 TRIALS = 6
@@ -30,11 +30,6 @@ MAY_DIFFER = (b'"seconds"', b'"finished"', b'"commit"')
 def arguments(folder: Path, *more: str) -> list[str]:
     kept = ("--work", str(folder / "runs"), "--results", str(folder / "results"))
     return [sys.executable, "-c", "from dropgnn.cli.main import app; app()", *COMMAND, *kept, *more]
-
-
-def finish(folder: Path, *more: str) -> dict[str, bytes]:
-    subprocess.run(arguments(folder, *more), check=True, capture_output=True)
-    return files(folder)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -47,40 +42,51 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    return finish(tmp_path_factory.mktemp("undisturbed"), "--jobs", "2")
-
-
-def test_one_process_gives_the_same_numbers(undisturbed: dict[str, bytes], tmp_path: Path) -> None:
-    assert len(undisturbed) == TRIALS
-    assert finish(tmp_path, "--jobs", "1") == undisturbed
+    """The files of a study in which one trial follows the other in one process."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    finish(Command(COMMAND, folder / "study", folder))
+    found = files(folder / "study")
+    assert len(found) == TRIALS
+    return found
 
 
 def test_ray_gives_the_same_numbers(undisturbed: dict[str, bytes], tmp_path: Path) -> None:
-    assert finish(tmp_path, "--cluster", "local") == undisturbed
+    subprocess.run(arguments(tmp_path, "--cluster", "local", "--jobs", "1"), check=True, capture_output=True)
+    assert files(tmp_path) == undisturbed
 
 
-def test_killed_ten_times_and_resumed(undisturbed: dict[str, bytes], tmp_path: Path) -> None:
-    """Killed at random moments, once with half a file left behind; the last run does only what is missing."""
-    moments, done = random.Random(0), set[str]()  # kills fall before, between and inside trials
-    partial = 0
-    for _ in range(10):
-        running = subprocess.Popen(arguments(tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(moments.uniform(2.0, 7.0))
-        running.kill()
-        running.wait()
-        now = set(files(tmp_path))
-        assert done <= now
-        done = now
-        partial += len(done) < TRIALS
-    assert partial, "every kill came too late"
-    made = {name: (tmp_path / "runs" / name).stat().st_mtime_ns for name in done}
-    broken = tmp_path / "runs" / sorted(undisturbed)[0]
-    broken.parent.mkdir(exist_ok=True)
+def test_killed_and_resumed(undisturbed: dict[str, bytes], tmp_path: Path) -> None:
+    """A study on two processes, killed when the first result is there; then with half a file left behind, and killed again in
+    one process. What is done stays, and the last run does only what is missing. (More kills: ``tests/test_killed.py``.)"""
+    command, here = Command(COMMAND, tmp_path / "study", tmp_path), tmp_path / "study"
+    running = subprocess.Popen(
+        arguments(here, "--jobs", "2"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    wait_until(lambda: files(here), running)
+    running.kill()  # its processes end by themselves
+    running.wait()
+    wait_until(lambda: not _has_workers(running.pid))
+    done = files(here)
+    assert 0 < len(done) < TRIALS, "the kill came too late"
+    assert done.items() <= undisturbed.items()
+    kill_when(lambda: len(files(here)) > len(done), command)
+    made = {name: (here / "runs" / name).stat().st_mtime_ns for name in files(here)}
+    assert done.keys() < made.keys()
+    broken = here / "runs" / sorted(undisturbed)[0]
     made.pop(broken.name, None)
     broken.write_text('{"config": {"experiment"')
-    assert finish(tmp_path) == undisturbed
+    finish(command)
+    assert files(here) == undisturbed
     assert broken.with_suffix(".broken").is_file()
-    assert made == {name: (tmp_path / "runs" / name).stat().st_mtime_ns for name in made}
+    assert made == {name: (here / "runs" / name).stat().st_mtime_ns for name in made}
+
+
+def wait_until(there: Callable[[], object], running: subprocess.Popen[Any] | None = None) -> None:
+    """Until something is there, or a process that should bring it is at its end."""
+    began = time.monotonic()
+    while not there() and (running is None or running.poll() is None):
+        assert time.monotonic() - began < PATIENCE
+        time.sleep(0.02)
 
 
 def in_a_terminal(command: list[str]) -> subprocess.Popen[str]:
@@ -97,10 +103,8 @@ def in_a_terminal(command: list[str]) -> subprocess.Popen[str]:
 
 def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
     """A process group gets the signal, as from a terminal: one word, no traceback, and the study's file is there."""
-    running = in_a_terminal(arguments(tmp_path, "--epochs", "1000"))
-    deadline = time.monotonic() + 120
-    while not list((tmp_path / "runs").glob("*.json")) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    running = in_a_terminal(arguments(tmp_path, "--epochs", "1000", "--jobs", "1"))
+    wait_until(lambda: files(tmp_path), running)
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 128 + signal.SIGINT
@@ -115,9 +119,7 @@ def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
 def test_ctrl_c_at_once(tmp_path: Path) -> None:
     """While processes are still starting: no traceback from any of them."""
     running = in_a_terminal(arguments(tmp_path))
-    deadline = time.monotonic() + 120
-    while not _has_workers(running.pid) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    wait_until(lambda: _has_workers(running.pid), running)
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 128 + signal.SIGINT
