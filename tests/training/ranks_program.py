@@ -1,4 +1,4 @@
-"""Run by ``test_distributed.py``, alone or under torchrun: a few training steps in float64; the weights are kept."""
+"""Run by ``test_distributed.py``, alone or under torchrun: a few training steps in float64 of each kind; the weights are kept."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from dropgnn.nn.heads import Pooled
 from dropgnn.tensor_files import save_tensors
 from dropgnn.training.distributed import Ranks, joined
 from dropgnn.training.loop import inputs
+
+WHAT = ("1-gnn", "mpnn", "norms")
 
 
 def train_gin(ranks: Ranks, *, synced: bool) -> DropGNN:
@@ -61,28 +63,41 @@ def begin_only(fit: Fit, *, steps: int) -> None:
     fit.save()
 
 
-def main(what: str, folder: str, out: str) -> None:
+def train(what: str, folder: Path, out: Path, ranks: Ranks) -> None:
+    """Train a model for molecules, or two GINs with batch norms, and save the weights as a file in ``out``."""
+    file = out / what
+    if what in MODELS:
+        settings = Settings(what, "exact", ("gap", "r2"), limit=50, epochs=2, batch_size=7)
+        molecules = ranks.one_per_machine_first(lambda: QM9.load(folder))
+        checkpoint = None if ranks.world == 1 else Path(f"{file}.checkpoint")
+        if checkpoint is not None:  # those together stop on the way, and go on
+            begin_only(Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint), steps=8)
+        fit = Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint)
+        fit.run()
+        tensors = fit.model.state_dict()
+        facts = {"curve": fit.position.curve, "errors": fit.errors("test").tolist()}
+    else:
+        synced, apart = (train_gin(ranks, synced=synced).state_dict() for synced in (True, False))
+        tensors = {f"synced.{name}": value for name, value in synced.items()}
+        tensors |= {f"apart.{name}": value for name, value in apart.items()}
+        facts = {}
+    if ranks.first:
+        save_tensors(file, tensors, facts)
+
+
+def main(folder: Path, out: Path) -> None:
+    """Train all there is."""
+    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
     torch.set_default_dtype(torch.float64)
     torch.set_num_threads(1)
-    with joined() as ranks:
-        if what in MODELS:
-            settings = Settings(what, "exact", ("gap", "r2"), limit=50, epochs=2, batch_size=7)
-            molecules = ranks.one_per_machine_first(lambda: QM9.load(Path(folder)))
-            checkpoint = None if ranks.world == 1 else Path(f"{out}.checkpoint")
-            if checkpoint is not None:  # those together stop on the way, and go on
-                begin_only(Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint), steps=8)
-            fit = Fit(settings, molecules, ranks=ranks, checkpoint=checkpoint)
-            fit.run()
-            tensors = fit.model.state_dict()
-            facts = {"curve": fit.position.curve, "errors": fit.errors("test").tolist()}
-        else:
-            synced, apart = (train_gin(ranks, synced=synced).state_dict() for synced in (True, False))
-            tensors = {f"synced.{name}": value for name, value in synced.items()}
-            tensors |= {f"apart.{name}": value for name, value in apart.items()}
-            facts = {}
-        if ranks.first:
-            save_tensors(Path(out), tensors, facts)
+    try:
+        with joined() as ranks:
+            for what in WHAT:
+                train(what, folder, out, ranks)
+    finally:
+        torch.set_default_dtype(dtype)
+        torch.set_num_threads(threads)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*map(Path, sys.argv[1:]))

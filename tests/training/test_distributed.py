@@ -16,18 +16,32 @@ from dropgnn.molecules.models import Settings
 from dropgnn.tensor_files import load_tensors
 from dropgnn.training.distributed import Ranks
 from dropgnn.training.loop import inputs
+from tests.training import ranks_program
 
-PROGRAM = Path(__file__).with_name("ranks_program.py")
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 
 
-def train(what: str, folder: Path, out: Path, *launcher: str) -> tuple[dict[str, torch.Tensor], dict]:
-    command = [sys.executable, *launcher, str(PROGRAM), what, str(folder), str(out)]
+Found = dict[str, tuple[dict[str, torch.Tensor], dict]]
+"""Weights and facts by what was trained."""
+
+
+@pytest.fixture(scope="module")
+def alone(few_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    out = tmp_path_factory.mktemp("alone")
+    ranks_program.main(few_folder, out)
+    return {what: load_tensors(out / what) for what in ranks_program.WHAT}
+
+
+@pytest.fixture(scope="module")
+def together(few_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """All under one torchrun, as starting its ranks takes longer than training."""
+    out = tmp_path_factory.mktemp("together")
+    command = [sys.executable, *TORCHRUN, ranks_program.__file__, str(few_folder), str(out)]
     done = subprocess.run(
-        command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=120
+        command, env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    return load_tensors(out)
+    return {what: load_tensors(out / what) for what in ranks_program.WHAT}
 
 
 def distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor], prefix: str = "") -> float:
@@ -36,20 +50,18 @@ def distance(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor], prefi
 
 
 @pytest.mark.parametrize("model", ["1-gnn", "mpnn"])
-def test_molecules_with_batches_that_do_not_divide_evenly(model: str, few_folder: Path, tmp_path: Path) -> None:
-    alone, said = train(model, few_folder, tmp_path / "alone")
-    together, heard = train(model, few_folder, tmp_path / "together", *TORCHRUN)
-    assert distance(alone, together) < 1e-9
+def test_molecules_with_batches_that_do_not_divide_evenly(model: str, alone: Found, together: Found) -> None:
+    (weights, said), (others, heard) = alone[model], together[model]
+    assert distance(weights, others) < 1e-9
     assert torch.tensor(said["curve"]).numpy() == pytest.approx(torch.tensor(heard["curve"]).numpy(), abs=1e-9)
     assert said["errors"] == pytest.approx(heard["errors"], abs=1e-9)
 
 
-def test_batch_norms_take_their_statistics_over_all_ranks(tmp_path: Path) -> None:
+def test_batch_norms_take_their_statistics_over_all_ranks(alone: Found, together: Found) -> None:
     """Weights and running statistics; and a control: norms that look at their own half only end elsewhere."""
-    alone, _ = train("norms", tmp_path, tmp_path / "alone")
-    together, _ = train("norms", tmp_path, tmp_path / "together", *TORCHRUN)
-    assert distance(alone, together, "synced.") < 1e-9
-    assert distance(alone, together, "apart.") > 1e-4
+    one, other = alone["norms"][0], together["norms"][0]
+    assert distance(one, other, "synced.") < 1e-9
+    assert distance(one, other, "apart.") > 1e-4
 
 
 def test_every_rank_draws_runs_of_its_own(few: QM9) -> None:
