@@ -22,6 +22,9 @@ WORDS = (
 )  # fmt: skip
 TEXTS = (*(text.encode("utf-8", "surrogatepass") for text in WORDS), b"\xff", b"\xc3", b"\x80\x80")
 OPENING = (b"[", b"{", b'{"a":', b"(", b"<a>", b'"', b"'")
+VALUES: tuple[Any, ...] = (
+    None, True, -1, 0, 10**30, 10**400, 1e308, float("nan"), float("inf"), "", "x", "\ud800", [], {}, [[]], {"a": 1}, "9",
+)  # fmt: skip
 SIZES = (0, 1, 3, 10, 255, 4_000, 2**31, 2**40, 10**17)
 TYPES = (
     "<f8",
@@ -162,11 +165,14 @@ def nest_whole(content: bytes, chance: Random) -> bytes:
 
 
 def value(content: bytes, chance: Random) -> bytes:
-    """A value of a JSON file replaced, removed, or given another name; other files have a number changed."""
+    """A value of a JSON file replaced or removed; other files, and those nested too deeply, have a number changed."""
     try:
-        document = json.loads(content)
+        return json.dumps(_changed(json.loads(content), chance)).encode()
     except (ValueError, RecursionError):
         return number(content, chance)
+
+
+def _changed(document: Any, chance: Random) -> Any:
     places: list[tuple[Any, Any]] = []
 
     def look(inside: Any) -> None:
@@ -177,36 +183,16 @@ def value(content: bytes, chance: Random) -> bytes:
 
     look(document)
     if not places:
-        return content
+        return document
     holder, key = chance.choice(places)
-    values = (
-        None,
-        True,
-        -1,
-        0,
-        10**30,
-        10**400,
-        1e308,
-        float("nan"),
-        float("inf"),
-        "",
-        "x",
-        "\ud800",
-        [],
-        {},
-        [[]],
-        {"a": 1},
-        "9",
-    )
     action = chance.random()
     if action < 0.6:
-        holder[key] = chance.choice(values)
+        holder[key] = chance.choice(VALUES)
     elif action < 0.75:
         del holder[key]
     else:
-        copied = [json.dumps(inside[at]) for inside, at in places]
-        holder[key] = json.loads(chance.choice(copied))
-    return json.dumps(document).encode()
+        holder[key] = json.loads(chance.choice([json.dumps(inside[at]) for inside, at in places]))
+    return document
 
 
 def header(content: bytes, chance: Random) -> bytes:

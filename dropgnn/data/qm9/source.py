@@ -98,8 +98,8 @@ def read_rows(files: Sequence[Path]) -> Iterator[Row]:
         for where, row in csv_rows(path):
             with molecule_named(where):
                 properties = finite(row[target.column] for target in TARGETS.values())
-                words = [str(row[name] or "") for name in ("SMILES", "Elements", "XYZ_Ang")]
-                found = Row(numbered(row["Index"]), *words, properties, where)
+                smiles, elements, places = (str(row[name] or "") for name in ("SMILES", "Elements", "XYZ_Ang"))
+                found = Row(numbered(row["Index"]), smiles, elements, places, properties, where)
             yield found
 
 
