@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 from dropgnn.errors import DataProblem
+from dropgnn.experiments.archive import load_archive
+from dropgnn.experiments.studies import STUDIES as ALL_STUDIES
+from dropgnn.report.brec import load_trained
 from tests.fuzz.mutations import npy_header
 from tests.fuzz.readers import READERS
 
@@ -173,6 +176,16 @@ def test_results_on_brec(change: Callable[[dict[str, Any]], object], message: st
         edited(change),
         rf"trained.json is not what .*{message}.*run that again",
     )
+
+
+def test_results_of_the_repository_are_not_refused() -> None:
+    """Those of the first weeks neither."""
+    files = sorted((Path(__file__).parents[2] / "results").glob("*.json"))
+    if not files:
+        pytest.skip("the results are not beside the tests")
+    found = [load_archive(path).study for path in files if not path.name.startswith("brec")]
+    assert set(found) <= set(ALL_STUDIES)
+    assert [load_trained(path)["layers"] for path in files if path.name.startswith("brec_trained")]
 
 
 def _write(path: Path, content: bytes) -> None:
