@@ -20,7 +20,7 @@ from dropgnn.experiments.runner import Together, run_missing
 from dropgnn.experiments.store import Store
 from dropgnn.training.parallel import Finished, Progress
 from tests.experiments.test_store import Square, square
-from tests.kills import PATIENCE, Command, finish, kill_when
+from tests.kills import PATIENCE, Command, finish, kill_when, spread_here
 
 COMMAND = ("reproduce", "table1", "--task", "limits1", "--seeds", "1", "--epochs", "60")
 TRIALS = 6
@@ -65,7 +65,7 @@ def test_killed_and_resumed(undisturbed: dict[str, bytes], tmp_path: Path) -> No
     wait_until(lambda: files(here), running)
     running.kill()  # its processes end by themselves
     running.wait()
-    wait_until(lambda: not _has_workers(running.pid))
+    wait_until(lambda: not _has_workers(running.pid), every=0.25)
     done = files(here)
     assert 0 < len(done) < TRIALS, "the kill came too late"
     assert done.items() <= undisturbed.items()
@@ -81,12 +81,12 @@ def test_killed_and_resumed(undisturbed: dict[str, bytes], tmp_path: Path) -> No
     assert made == {name: (here / "runs" / name).stat().st_mtime_ns for name in made}
 
 
-def wait_until(there: Callable[[], object], running: subprocess.Popen[Any] | None = None) -> None:
+def wait_until(there: Callable[[], object], running: subprocess.Popen[Any] | None = None, every: float = 0.05) -> None:
     """Until something is there, or a process that should bring it is at its end."""
     began = time.monotonic()
     while not there() and (running is None or running.poll() is None):
         assert time.monotonic() - began < PATIENCE
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 def in_a_terminal(command: list[str]) -> subprocess.Popen[str]:
@@ -103,7 +103,7 @@ def in_a_terminal(command: list[str]) -> subprocess.Popen[str]:
 
 def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
     """A process group gets the signal, as from a terminal: one word, no traceback, and the study's file is there."""
-    running = in_a_terminal(arguments(tmp_path, "--epochs", "1000", "--jobs", "1"))
+    running = in_a_terminal(arguments(tmp_path, "--epochs", "100", "--jobs", "1"))
     wait_until(lambda: files(tmp_path), running)
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
@@ -112,14 +112,14 @@ def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
     kept = len(files(tmp_path))
     assert 1 <= kept < TRIALS
     assert f"interrupted: {kept} of {TRIALS} are done and kept; run again to go on" in err
-    archive = json.loads((tmp_path / "results" / "table1-limits1-1-seeds-1000-epochs.json").read_text())
+    archive = json.loads((tmp_path / "results" / "table1-limits1-1-seeds-100-epochs.json").read_text())
     assert (len(archive["trials"]), archive["planned"]) == (kept, TRIALS)
 
 
 def test_ctrl_c_at_once(tmp_path: Path) -> None:
     """While processes are still starting: no traceback from any of them."""
     running = in_a_terminal(arguments(tmp_path))
-    wait_until(lambda: _has_workers(running.pid), running)
+    wait_until(lambda: _has_workers(running.pid), running, every=0.25)
     os.killpg(running.pid, signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 128 + signal.SIGINT
@@ -156,6 +156,13 @@ def stored(tmp_path: Path, *numbers: int) -> tuple[Store, list[Square]]:
     return store, trials
 
 
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what does not depend on where trials run; ``tests/training/test_parallel.py`` has processes."""
+    monkeypatch.setattr(runner, "spread", spread_here)
+
+
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize(("jobs", "how"), [(1, "2-with"), (2, "ran")], ids=["together", "one by one"])
 def test_what_belongs_together_runs_together(jobs: int, how: str, tmp_path: Path) -> None:
     """Two small numbers and three large ones, one of them there already; where two groups are too few for all, one by one."""
@@ -168,6 +175,7 @@ def test_what_belongs_together_runs_together(jobs: int, how: str, tmp_path: Path
     assert [store.get(trial) for trial in trials] == [{"square": number**2} for number in range(5)]
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_nobody_goes_down_with_another(tmp_path: Path) -> None:
     """Of three that fail together, two succeed by themselves; the third is named, and the next run tries it alone."""
     store, trials = stored(tmp_path, 0, 1, 5, 13, 7)

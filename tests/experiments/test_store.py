@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from dropgnn.errors import DropGNNError
+from dropgnn.experiments import runner
 from dropgnn.experiments.runner import run_missing
 from dropgnn.experiments.store import Store
 from dropgnn.training.parallel import Finished
+from tests.kills import spread_here
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,8 @@ def square(trial: Square, on_epoch: Callable[[int, float], None] | None) -> dict
     return {"square": trial.number**2, "seconds": 0.5}
 
 
-def test_only_what_is_missing_runs(tmp_path: Path) -> None:
+def test_only_what_is_missing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "spread", spread_here)
     store, marks = Store(tmp_path / "runs", "squares"), tmp_path / "marks"
     marks.mkdir()
     trials = [Square(number, str(marks)) for number in range(4)]
