@@ -42,7 +42,7 @@ def read_text(path: Path, *, errors: str = "strict") -> str:
         errors: As for ``open``: what becomes of bytes that are not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8", errors=errors)
+        return path.read_text(encoding="utf-8-sig", errors=errors)
     except UnicodeError as problem:
         raise DataProblem(f"{path} is not a text file in UTF-8 ({problem})") from problem
     except OSError as problem:
