@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable
-from typing import TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 LONGEST = 500
 """Characters of a value that a message shows."""
@@ -87,7 +85,7 @@ def yes_or_no(argument: str, value: object) -> bool:
     return value
 
 
-def of_kind(argument: str, value: object, kind: type[T], hint: str = "") -> T:
+def of_kind(argument: str, value: Any, kind: type, hint: str = "") -> Any:
     """``value``, if it is a ``kind``; else an error that names ``argument``."""
     if not isinstance(value, kind):
         article = "an" if kind.__name__[0] in "AEIOU" else "a"

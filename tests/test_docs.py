@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import in_this_process
+from tests.cli.running import dropgnn
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "dropgnn" / "engine" / "README.md"]
@@ -29,7 +29,7 @@ def test_commands_print_what_is_shown(page: Path) -> None:
     for shown in blocks(page, "console"):
         command, *expected = [line.rstrip() for line in shown.splitlines()]
         assert command.startswith("$ dropgnn ")
-        printed = in_this_process(*command.removeprefix("$ dropgnn ").split()).stdout
+        printed = dropgnn(*command.removeprefix("$ dropgnn ").split()).stdout
         assert [line.rstrip() for line in printed.splitlines()] == expected
 
 

@@ -73,7 +73,7 @@ class Collection:
                 got = f"{type(tensors[missing[0]]).__name__} in graph {missing[0]}"
                 raise InvalidArgument("graphs", f"must each have a tensor {name}", got=got)
             try:
-                columns[name] = torch.cat(tensors, dim=dim)
+                columns[name] = torch.cat(tensors, dim=dim)  # type: ignore[arg-type]
             except (RuntimeError, IndexError, TypeError) as problem:
                 rule = f"must have {name} of the same width and on the same device"
                 raise InvalidArgument("graphs", rule, got=problem) from None

@@ -241,6 +241,8 @@ class DropGNN(torch.nn.Module):
         """Plan the shared execution of runs that are there already."""
         check_kind("graph", graph, Graph, "made by Graph.of(x, edge_index, ...)")
         check_kind("runs", runs, Runs, "drawn by model.draw(graph) or written down with Runs.of(...)")
+        if not graph.checked:
+            graph.check()
         check_inputs(self.encoder, graph, pooled=self.pooled)
         runs.check()
         check_runs(runs, graph, self.mode, pooled=self.pooled)

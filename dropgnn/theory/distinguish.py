@@ -205,7 +205,8 @@ def _checked_nodes(nodes: Any, a: Structure, b: Structure) -> tuple[int, int]:
         raise InvalidArgument("nodes", "must be a node of a and a node of b", got=shown(nodes))
     for name, graph, node in zip("ab", (a, b), nodes, strict=True):
         rule = f"must name one of the {graph.num_nodes} nodes of {name}"
-        real("nodes", node, rule, lambda node, most=graph.num_nodes: node == int(node) and 0 <= node < most)
+        if not (isinstance(node, int) and not isinstance(node, bool) and 0 <= node < graph.num_nodes):
+            raise InvalidArgument("nodes", rule, got=shown(node))
     return int(nodes[0]), int(nodes[1])
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from dropgnn.cli.plan import TASKS
 from dropgnn.data.synthetic import SYNTHETIC
-from tests.cli.test_cli import in_this_process
+from tests.cli.running import dropgnn
 
 BLIND = "G?qtdo\nGCpbTW\n"
 
@@ -29,7 +29,7 @@ def molecules(folder: Path) -> tuple[str, str]:
 def test_epsilon_0(tmp_path: Path) -> None:
     (tmp_path / "blind.g6").write_text(BLIND)
     arguments = ("distinguish", str(tmp_path / "blind.g6"), "--mode", "zero", "--max-k", "1")
-    strong, paper = in_this_process(*arguments), in_this_process(*arguments, "--eps", "0")
+    strong, paper = dropgnn(*arguments), dropgnn(*arguments, "--eps", "0")
     assert "dropouts of 1 node do (any depth), and no fewer" in strong.stdout
     assert "true of GNNs as strong as 1-WL, such as GIN with eps = 0.5; GIN with eps = 0 may see less" in strong.stdout
     assert paper.stdout == (
@@ -39,22 +39,22 @@ def test_epsilon_0(tmp_path: Path) -> None:
 
 def test_attributes_of_files_count(tmp_path: Path) -> None:
     files = molecules(tmp_path)
-    shown = in_this_process("distinguish", *files)
+    shown = dropgnn("distinguish", *files)
     assert shown.stdout.startswith("1-WL separates the pair (any depth): no dropout is needed")
     assert "attributes of nodes: element; edges: order (--ignore-attributes leaves them out)" in shown.stdout
-    bare = in_this_process("distinguish", *files, "--ignore-attributes")
+    bare = dropgnn("distinguish", *files, "--ignore-attributes")
     assert bare.stdout.startswith("A and B are the same graph: nothing separates them")
-    twice = in_this_process("distinguish", files[0], files[0])
+    twice = dropgnn("distinguish", files[0], files[0])
     assert twice.stdout.startswith("A and B are the same graph: nothing separates them")
 
 
 def test_attributes_that_only_one_graph_has(tmp_path: Path) -> None:
     a, _ = molecules(tmp_path)
     (tmp_path / "b.edges").write_text("x y\ny z\n")
-    shown = in_this_process("distinguish", a, str(tmp_path / "b.edges"))
+    shown = dropgnn("distinguish", a, str(tmp_path / "b.edges"))
     assert shown.returncode == 2
     assert "different attributes (A: nodes: element; edges: order; B: none)" in shown.stderr.replace("\n", " ")
-    same = in_this_process("distinguish", a, str(tmp_path / "b.edges"), "--ignore-attributes")
+    same = dropgnn("distinguish", a, str(tmp_path / "b.edges"), "--ignore-attributes")
     assert "the same graph with its nodes in another order" in same.stdout or "the same graph:" in same.stdout
 
 
@@ -65,9 +65,9 @@ def test_edges_alone_can_differ(tmp_path: Path) -> None:
         bonds = {(node, (node + 1) % 6): order for node, order in enumerate(orders)}
         nx.set_edge_attributes(ring, {edge: bonds.get(edge, bonds.get(edge[::-1])) for edge in ring.edges}, "order")
         nx.write_graphml(ring, tmp_path / f"{name}.graphml")
-    shown = in_this_process("distinguish", str(tmp_path / "a.graphml"), str(tmp_path / "b.graphml"))
+    shown = dropgnn("distinguish", str(tmp_path / "a.graphml"), str(tmp_path / "b.graphml"))
     assert shown.stdout.startswith("1-WL separates the pair")
-    refused = in_this_process("distinguish", str(tmp_path / "a.graphml"), str(tmp_path / "b.graphml"), "--eps", "0")
+    refused = dropgnn("distinguish", str(tmp_path / "a.graphml"), str(tmp_path / "b.graphml"), "--eps", "0")
     assert (refused.returncode, "GIN does not read the colours of edges" in refused.stderr) == (2, True)
 
 
@@ -94,7 +94,7 @@ def test_edges_alone_can_differ(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_arguments_of_distinguish(arguments: tuple[str, ...], message: str) -> None:
-    shown = in_this_process("distinguish", *arguments)
+    shown = dropgnn("distinguish", *arguments)
     assert shown.returncode == 2
     assert message in " ".join(shown.stderr.split())
 
@@ -124,12 +124,12 @@ def test_plan_knows_the_synthetic_tasks() -> None:
 
 def test_a_table_of_labels_is_no_graph(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("graph,label\n0,1\n1,0\n2,1\n")
-    shown = in_this_process("plan", str(tmp_path / "labels.csv"))
+    shown = dropgnn("plan", str(tmp_path / "labels.csv"))
     assert shown.returncode == 2
     assert "labels.csv, line 1: 'graph, label' is not the heading of a list of edges" in " ".join(shown.stderr.split())
 
 
 def test_any_number_of_hops_is_answered_at_once(tmp_path: Path) -> None:
     (tmp_path / "path.edges").write_text("".join(f"{node} {node + 1}\n" for node in range(2_000)))
-    shown = in_this_process("plan", str(tmp_path / "path.edges"), "--hops", "100000")
+    shown = dropgnn("plan", str(tmp_path / "path.edges"), "--hops", "100000")
     assert "gamma 2000.00 mean size of 100000-hop" in " ".join(shown.stdout.split())

@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -34,8 +35,13 @@ FEW, MANY = 5, 180
 SECONDS, HANGS, MEGABYTES = 2.0, 60, 1_000
 """Processor time of a call, and of one that never ends (the first call of a compiled loop compiles it); memory."""
 
+
+def _same(value: object) -> object:
+    return value
+
+
 WRONG: dict[str, Callable[[], object]] = {
-    **{repr(value): lambda value=value: value for value in (
+    **{repr(value): partial(_same, value) for value in (
         None, True, False, -1, 0, 0.5, 2.5, 7, 100, 1_001, 10**6, 2**31, 10**9, 2**40, 2**63, -(2**63), 10**30, math.nan,
         math.inf, -math.inf, 1e300, -0.5, 1 - 1e-16, 1j, "", "sum", "nonsense", b"zero", (), (1, 2), Fraction(1, 3), range(4),
     )},

@@ -132,13 +132,13 @@ def test_words_and_colours_agree_on_copies_that_fall_apart() -> None:
 
 def test_directed_edges() -> None:
     """A node must not be told by what it cannot hear: two receivers of one sender, or one each of two."""
-    a, b = Structure.of([[0, 0], [1, 2]], 4), Structure.of([[0, 3], [1, 2]], 4)  # type: ignore[arg-type]
+    a, b = Structure.of([[0, 0], [1, 2]], 4), Structure.of([[0, 3], [1, 2]], 4)
     assert not a.is_undirected
     assert Structure.undirected([(0, 1), (1, 1)], 2).is_undirected
     verdict = distinguish(a, b, max_k=2)
     assert (verdict.k, verdict.proved, verdict.depth) == (None, True, None)
     assert distinguish(a, b, nodes=(3, 3), max_k=2).k is None
-    longer = Structure.of([[0, 1], [1, 2]], 4)  # type: ignore[arg-type]
+    longer = Structure.of([[0, 1], [1, 2]], 4)
     assert distinguish(a, longer, max_k=0).k == 0
     with pytest.raises(InvalidArgument, match="where edges have a direction"):
         view_words(a, dropped_sets(a, 1))

@@ -40,7 +40,7 @@ def part() -> Parts:
 
 REFUSED: dict[str, Callable[[], object]] = {
     r"'graphs' must be at least one of PyG's Data, in a list \(got None\)": lambda: Collection.of(None),  # type: ignore[arg-type]
-    r"'graphs' must be at least one of PyG's Data, in a list \(got int\)": lambda: Collection.of([data(), 3]),  # type: ignore
+    r"'graphs' must be at least one of PyG's Data, in a list \(got int\)": lambda: Collection.of([data(), 3]),
     r"'graphs' must each have a tensor y \(got NoneType in graph 1\)": (
         lambda: Collection.of([data(), Data(x=torch.ones(1, 1), edge_index=torch.empty(2, 0).long())])
     ),
@@ -60,8 +60,8 @@ REFUSED: dict[str, Callable[[], object]] = {
     r"'batches' must be something to iterate over \(got int\)": lambda: ahead(model(), 3),  # type: ignore[arg-type]
     r"'batches' must have batch and num_graphs .*from_data_list": lambda: list(ahead(model(), [data()])),
     r"'generator' must be a Generator": lambda: ahead(model(), [], generator=0),  # type: ignore[arg-type]
-    r"'graphs' must be a list of PyG's Data, a dataset": lambda: PlannedBatches(model(), data()),  # type: ignore[arg-type]
-    r"'graphs' must be a Data": lambda: list(PlannedBatches(model(), [1])([[0]])),  # type: ignore[list-item]
+    r"'graphs' must be a list of PyG's Data, a dataset": lambda: PlannedBatches(model(), data()),
+    r"'graphs' must be a Data": lambda: list(PlannedBatches(model(), [1])([[0]])),
     r"'chosen' must name at least one graph of a list": lambda: list(PlannedBatches(model(), [data()])([[]])),
     r"'choices' must be something to iterate over": lambda: PlannedBatches(model(), both())(3),  # type: ignore[arg-type]
     r"'ahead' must be True or False": lambda: PlannedBatches(model(), both(), ahead=None),  # type: ignore[arg-type]
