@@ -10,7 +10,7 @@ from dropgnn.engine.heads import takes_batch
 from dropgnn.engine.layers import as_layered
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.engine.shared import fits
-from dropgnn.errors import InvalidArgument, Unsupported
+from dropgnn.errors import InvalidArgument, Unsupported, of_kind
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import AGGREGATORS, Aggregator
 from dropgnn.runs.modes import MODES, Mode
@@ -85,20 +85,13 @@ def check_runs(runs: Runs, graph: Graph, mode: Mode, *, pooled: bool) -> None:
 
 def check_plan(plan: SharedPlan, graph: Graph, encoder: torch.nn.Module, mode: Mode, reason: str | None) -> None:
     """The plan is for this batch, this encoder and this mode, and there is no reason not to share now."""
-    check_kind("plan", plan, SharedPlan, "made by model.plan(...)")
+    of_kind("plan", plan, SharedPlan, "made by model.plan(...)")
     if not plan.is_for(graph):
         raise InvalidArgument("plan", "must be for this very batch", got="one for other features or edges")
     if reason is not None:
         raise Unsupported(f"a plan is for engine 'shared', which would not be exact now: {reason}; leave it out")
     if not fits(plan, encoder, mode):
         raise InvalidArgument("plan", "must be made by this model", got="one for another mode or other layers")
-
-
-def check_kind(name: str, value: object, kind: type, hint: str) -> None:
-    """Raise unless ``value`` is of a kind."""
-    if not isinstance(value, kind):
-        article = "an" if kind.__name__[0] in "AEIOU" else "a"
-        raise InvalidArgument(name, f"must be {article} {kind.__name__}", got=repr(value), hint=hint)
 
 
 def check_parts(
@@ -113,18 +106,18 @@ def check_parts(
     pooled: bool,
 ) -> None:
     """The pieces of a DropGNN are of the right kind and fit together."""
-    check_kind("sampler", sampler, Sampler, "e.g. Bernoulli(p=0.1, r=20)")
+    of_kind("sampler", sampler, Sampler, "e.g. Bernoulli(p=0.1, r=20)")
     if eval_sampler is not None:
-        check_kind("eval_sampler", eval_sampler, Sampler, "e.g. Exhaustive(p=0.1, k=1)")
+        of_kind("eval_sampler", eval_sampler, Sampler, "e.g. Exhaustive(p=0.1, k=1)")
     if not isinstance(mode, str):
-        check_kind("mode", mode, Mode, f"or one of {', '.join(MODES)}")
+        of_kind("mode", mode, Mode, f"or one of {', '.join(MODES)}")
     if not isinstance(aggregator, str):
-        check_kind("aggregator", aggregator, Aggregator, f"or one of {', '.join(AGGREGATORS)}")
+        of_kind("aggregator", aggregator, Aggregator, f"or one of {', '.join(AGGREGATORS)}")
     for name, module in (("head", head), ("auxiliary", auxiliary)):
         if module is not None:
-            check_kind(name, module, torch.nn.Module, "e.g. torch.nn.Linear(16, 2), or Pooled(...) for graphs")
+            of_kind(name, module, torch.nn.Module, "e.g. torch.nn.Linear(16, 2), or Pooled(...) for graphs")
     if generator is not None:
-        check_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
+        of_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
     for name, module in (("head", head), ("auxiliary", auxiliary)):
         if pooled and takes_batch(module):
             raise InvalidArgument(

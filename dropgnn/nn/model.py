@@ -16,10 +16,10 @@ from dropgnn.engine.norm import takes_batch_statistics, weigh_norms
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.engine.shared import not_shareable, plan_shared
 from dropgnn.engine.whole import check_wrappable
-from dropgnn.errors import InvalidArgument, NotShared, Unsupported, whole_number
+from dropgnn.errors import InvalidArgument, NotShared, Unsupported, of_kind, whole_number
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import Aggregator, aggregator_by_name
-from dropgnn.nn.checks import check_call, check_inputs, check_kind, check_parts, check_plan, check_runs
+from dropgnn.nn.checks import check_call, check_inputs, check_parts, check_plan, check_runs
 from dropgnn.nn.outcome import Outcome
 from dropgnn.nn.passing import run_model
 from dropgnn.runs.modes import MODES, Mode
@@ -176,7 +176,7 @@ class DropGNN(torch.nn.Module):
         elif runs is None:
             runs = self.draw(graph, generator=generator)
         else:
-            check_kind("runs", runs, Runs, "drawn by model.draw(Graph.of(...)) or written down with Runs.of(...)")
+            of_kind("runs", runs, Runs, "drawn by model.draw(Graph.of(...)) or written down with Runs.of(...)")
             runs.check()
         runs = runs.to(x.device)
         check_runs(runs, graph, self.mode, pooled=self.pooled)
@@ -204,7 +204,7 @@ class DropGNN(torch.nn.Module):
         generator, sampler = self.generator if generator is None else generator, self.current_sampler
         runs = sampler(graph, items=self.mode.items, generator=generator)
         if type(sampler) not in (Bernoulli, Stratified, Exhaustive):  # ours keep what Runs promise
-            check_kind("sampler", runs, Runs, "a sampler must return Runs")
+            of_kind("sampler", runs, Runs, "a sampler must return Runs")
             runs.check()
         return runs
 
@@ -239,8 +239,8 @@ class DropGNN(torch.nn.Module):
 
     def plan_runs(self, graph: Graph, runs: Runs) -> SharedPlan:
         """Plan the shared execution of runs that are there already."""
-        check_kind("graph", graph, Graph, "made by Graph.of(x, edge_index, ...)")
-        check_kind("runs", runs, Runs, "drawn by model.draw(graph) or written down with Runs.of(...)")
+        of_kind("graph", graph, Graph, "made by Graph.of(x, edge_index, ...)")
+        of_kind("runs", runs, Runs, "drawn by model.draw(graph) or written down with Runs.of(...)")
         if not graph.checked:
             graph.check()
         check_inputs(self.encoder, graph, pooled=self.pooled)

@@ -69,7 +69,7 @@ def test_a_sampler_of_ones_own_is_checked() -> None:
 
     wrapped = DropGNN(GIN(1, 4, 2), OutOfBounds())
     for use in (wrapped, wrapped.plan):
-        with pytest.raises(InvalidArgument, match="'dropped' must name nodes of their graph"):
+        with pytest.raises(InvalidArgument, match="'dropped' must name copies"):
             use(X, EDGES)
 
 
