@@ -147,7 +147,7 @@ def table2(
             "the mean."
         ),
     ] = "sum",
-    preset: Preset = "paper",
+    preset: Preset = "published",
     data: Annotated[Path | None, typer.Option(help="Folder with datasets; else DROPGNN_DATA, else the cache.")] = None,
     jobs: Jobs = 2,
     cluster: Cluster = None,
@@ -189,7 +189,7 @@ def table2(
     options = {
         "dataset": _joined(chosen if datasets else None), "protocol": _unless("gin", protocol), "grid": grid,
         "batch-size": batch_size, "rivals": rivals, "drops": _unless(_joined(DROPS), _joined(dropping)), "quick": quick,
-        "folds": folds, "epochs": epochs, "pool": _unless("sum", pool), "preset": _unless("paper", preset),
+        "folds": folds, "epochs": epochs, "pool": _unless("sum", pool), "preset": _unless("published", preset),
     }  # fmt: skip
     run_study("table2", trials(extent), options, jobs=jobs, cluster=cluster, work=work, results=results, adopt=adopt)
 
@@ -213,7 +213,7 @@ def table3(
         int | None, typer.Option(min=1, help="Trainings per number; else 1, and 3 for mu, gap and zpve of the 1-GNN.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="1-GNN, two properties, few molecules and epochs.")] = False,
-    preset: Preset = "paper",
+    preset: Preset = "published",
     jobs: Jobs = 2,
     cluster: Cluster = None,
     work: Work = Path("runs"),
@@ -238,7 +238,7 @@ def table3(
     here = None if cluster is not None else work.resolve()  # machines of a cluster may not share a folder
     options = {
         "model": _joined(named), "target": _joined(properties), "limit": limit, "epochs": epochs, "seeds": seeds,
-        "quick": quick, "preset": _unless("paper", preset),
+        "quick": quick, "preset": _unless("published", preset),
     }  # fmt: skip
     run_study(
         "table3",

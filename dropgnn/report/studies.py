@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from dropgnn.experiments.archive import Archive, load_archive
-from dropgnn.experiments.studies import STUDIES, SYNTHETIC_STUDIES
+from dropgnn.experiments.studies import STUDIES
 from dropgnn.experiments.summary import Cell, Figure, Sheet
 from dropgnn.report import html
 from dropgnn.report.curves import BAND, draw
@@ -29,26 +29,27 @@ SETTINGS = {
 
 
 def archives_in(folder: Path) -> list[Archive]:
-    """All studies' files of a folder, in the order of the studies; other files are left alone."""
+    """All studies' files of a folder, in the order of the studies, complete ones before parts; other files are left alone."""
     found = [
         load_archive(path)
         for path in folder.glob("*.json")
         if any(path.stem == name or path.stem.startswith(f"{name}-") for name in STUDIES)
     ]
-    return sorted(found, key=lambda archive: (list(STUDIES).index(archive.study), archive.name))
+    return sorted(found, key=lambda one: (list(STUDIES).index(one.study), len(_options(one)), one.name))
 
 
 def heading(archive: Archive) -> str:
     """The study's title, and what is special about this run of it: its command's options, in words."""
+    options = _options(archive)
+    special = [SETTINGS[options.pop("preset")]]
+    special += [f"{name.replace('-', ' ')} {value.replace(',', ', ')}".strip() for name, value in options.items()]
+    return f"{STUDIES[archive.study].title} ({'; '.join(special)})"
+
+
+def _options(archive: Archive) -> dict[str, str]:
+    """The options of a study's command, and always the preset."""
     _, *options = archive.command.split(" --")
-    if archive.study in SYNTHETIC_STUDIES and not any(option.startswith("preset ") for option in options):
-        options = ["preset published", *options]
-    pairs = (option.partition(" ") for option in options)
-    special = "; ".join(
-        SETTINGS[value] if name == "preset" else f"{name.replace('-', ' ')} {value.replace(',', ', ')}".strip()
-        for name, _, value in pairs
-    )
-    return STUDIES[archive.study].title + (f" ({special})" if special else "")
+    return {"preset": "published"} | {name: value for name, _, value in (one.partition(" ") for one in options)}
 
 
 def report_page(archives: Sequence[Archive]) -> str:

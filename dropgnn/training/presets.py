@@ -54,6 +54,9 @@ PRESETS = Registry[Preset](
     },
 )
 
+WITHOUT_DROPOUTS = "paper"
+"""The preset that trainings without dropouts are recorded under. They are the same under each, so studies share them."""
+
 DROPS = Registry[Callable[[float, int], Sampler]](
     "drops",
     {

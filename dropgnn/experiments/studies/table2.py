@@ -15,6 +15,7 @@ from dropgnn.experiments.graph_classification import KERNEL, Trial
 from dropgnn.experiments.paper import BEST, TABLE2
 from dropgnn.experiments.studies.readings import LAST, READINGS, SELECTED, UNSELECTED, VALIDATED, ByFold, Reading
 from dropgnn.experiments.summary import Cell, Curve, Figure, Found, Sheet, Summary
+from dropgnn.training.presets import WITHOUT_DROPOUTS
 
 TITLE = "Table 2: graph classification"
 
@@ -36,6 +37,11 @@ class Contestant(NamedTuple):
     """The row of the paper it stands beside."""
     curve: str = USUAL
     """Where its accuracies are in a result."""
+
+    @property
+    def depends_on_preset(self) -> bool:
+        """Whether a preset decides anything: p and the loss of dropouts, or how a random feature is drawn."""
+        return self.drops != BARE or self.method == "gin-random"
 
 
 CONTESTANTS = {
@@ -86,7 +92,7 @@ class Extent:
     contestants: tuple[str, ...] = MAIN
     folds: int = FOLDS
     epochs: int = 350
-    preset: str = "paper"
+    preset: str = "published"
     pool: str = "sum"
 
 
@@ -97,7 +103,8 @@ def trials(extent: Extent) -> list[Trial]:
         contestant = CONTESTANTS[name]
         first = Trial(
             dataset, contestant.method, contestant.drops, 0, extent.protocol, hidden=_widths(dataset)[-1],
-            batch_size=extent.batch_sizes[0], epochs=extent.epochs, preset=extent.preset, pool=extent.pool,
+            batch_size=extent.batch_sizes[0], epochs=extent.epochs, pool=extent.pool,
+            preset=extent.preset if contestant.depends_on_preset else WITHOUT_DROPOUTS,
         )  # fmt: skip
         choices = _grid(first, extent.batch_sizes) if extent.grid and contestant.method != KERNEL else [first]
         found += [replace(choice, fold=fold) for choice in choices for fold in range(extent.folds)]
@@ -176,11 +183,14 @@ def _changes(found: Sequence[Found]) -> Sheet:
 
 def _trained_alike(dropped: Sequence[Found], bare: Sequence[Found]) -> tuple[list[Found], list[Found]]:
     """With and without dropouts, the trainings that are there for both."""
-    both = {replace(one.trial, drops=BARE) for one in dropped} & {one.trial for one in bare}
-    with_drops, without = (
-        [one for one in tried if replace(one.trial, drops=BARE) in both] for tried in (dropped, bare)
-    )
+    both = {_undropped(one.trial) for one in dropped} & {_undropped(one.trial) for one in bare}
+    with_drops, without = ([one for one in tried if _undropped(one.trial) in both] for tried in (dropped, bare))
     return with_drops, without
+
+
+def _undropped(trial: Trial) -> Trial:
+    """The trial that differs in dropouts alone."""
+    return replace(trial, drops=BARE, preset=WITHOUT_DROPOUTS)
 
 
 def _choices(found: Sequence[Found]) -> Iterator[Sheet]:
