@@ -46,11 +46,11 @@ def test_the_page_is_whole(folder: Path) -> None:
 
 def test_a_heading_says_what_is_special() -> None:
     whole = archive_of("table2", share=0.1)
-    assert heading(replace(whole, command="dropgnn reproduce table2")) == "Table 2: graph classification"
+    assert heading(replace(whole, command="dropgnn reproduce table2")).endswith("(settings of the published code)")
     part = replace(
-        whole, command="dropgnn reproduce table2 --datasets PTC_MR --grid --batch-size 32 --drops none,random"
+        whole, command="dropgnn reproduce table2 --dataset PTC_MR --grid --batch-size 32 --drops none,random"
     )
-    assert heading(part).endswith(" (datasets PTC_MR; grid; batch size 32; drops none, random)")
+    assert heading(part).endswith("code; dataset PTC_MR; grid; batch size 32; drops none, random)")
 
 
 def test_the_document_is_whole(folder: Path) -> None:

@@ -58,13 +58,15 @@ class Extent:
 def trials(extent: Extent) -> list[Trial]:
     """Every model with and without dropouts on every target; first seeds first."""
     found = [
-        Trial(
-            model, drops, target, extent.limit, extent.epochs, WITHOUT_DROPOUTS if drops == "none" else extent.preset, seed
-        )  # fmt: skip
+        Trial(model, drops, target, extent.limit, extent.epochs, _preset(extent, drops), seed)
         for model, target, drops in product(extent.models, extent.targets, DROPS)
         for seed in range(_seeds(extent, model, target))
     ]
     return sorted(found, key=lambda trial: trial.seed)
+
+
+def _preset(extent: Extent, drops: str) -> str:
+    return WITHOUT_DROPOUTS if drops == "none" else extent.preset
 
 
 def _seeds(extent: Extent, model: str, target: str) -> int:
