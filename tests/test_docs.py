@@ -46,6 +46,7 @@ def test_the_package_imports_downwards_only() -> None:
         "files",
         "tensor_files",
         "interrupts",
+        "compiling",
         "graph",
         "theory",
         "runs",
