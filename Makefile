@@ -9,8 +9,8 @@ TORCH := $(shell grep '^torch==' constraints.txt)
 
 help:
 	@echo "make demo      set up, then show what DropGNN does (a minute)"
-	@echo "make test      set up, then run the tests (ten minutes)"
-	@echo "make heavy     the tests that take minutes: all of QM9"
+	@echo "make test      set up, then run the tests (five minutes)"
+	@echo "make heavy     the tests that take long: a hundred kills, 10^5 damaged files, all of QM9"
 	@echo "make check     tests, format, lint, types and package"
 	@echo "make lint      format, lint and types"
 	@echo "make package   build the package, install it into an empty environment and try it there"
@@ -75,7 +75,7 @@ lowest newest: .venv/ready
 	$(BIN)/uv pip install --quiet --python .venv-$@/bin/python --only-binary :all: --no-binary pynauty \
 	    --resolution $(if $(filter lowest,$@),lowest-direct,highest) \
 	    --extra chem --extra cli --extra cluster --extra orbits --extra test -r pyproject.toml
-	OMP_NUM_THREADS=1 .venv-$@/bin/python -m pytest -q -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR) .venv-$@/bin/python -m pytest -q -n 2 --dist worksteal
 
 pictures: .venv/ready
 	$(BIN)/python docs/make_pictures.py

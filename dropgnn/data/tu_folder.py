@@ -117,7 +117,13 @@ class _Files:
 def _parse(rows: Sequence[str], dtype: type) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of an empty file
-        return np.loadtxt(rows, dtype=dtype, delimiter=",", ndmin=2, comments=None)
+        warnings.simplefilter(
+            "error", DeprecationWarning
+        )  # old versions of numpy cut numbers off, and say so like this
+        try:
+            return np.loadtxt(rows, dtype=dtype, delimiter=",", ndmin=2, comments=None)
+        except DeprecationWarning as problem:
+            raise ValueError("a number is no whole number") from problem
 
 
 def _first_wrong(rows: Sequence[str], dtype: type) -> int:

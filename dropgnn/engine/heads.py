@@ -23,6 +23,20 @@ def takes_batch(head: torch.nn.Module | None) -> bool:
     return parameter is not None and parameter.default is parameter.empty
 
 
+def check_head(argument: str, head: torch.nn.Module) -> None:
+    """Raise where a head wants more than rows, and for graphs the batch and its size."""
+    known = ("batch", *_SIZE_NAMES)
+    needed = [
+        name
+        for name, one in _parameters(head).items()
+        if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) and name not in known
+    ]
+    needed = needed[1 + hasattr(head.forward, "__func__") :]  # self, and rows
+    if needed:
+        rule = "must be called with rows alone, or with rows and batch"
+        raise InvalidArgument(argument, rule, got=f"{type(head).__name__}, which needs {', '.join(needed)} too")
+
+
 def predict(head: torch.nn.Module, x: Tensor, batch: Tensor | None = None, num_graphs: int = 0) -> Tensor:
     """``head`` on rows, or on the graphs that ``batch`` tells apart; the number of graphs is passed if it asks for it."""
     if batch is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import platform
 import subprocess
 from collections.abc import Callable, Mapping
@@ -65,8 +64,10 @@ class Store:
                 raise ValueError("it belongs to another trial")
             if found["check"] != _check(found["config"], found["result"]):
                 raise ValueError("it was changed after it was written")
-            if not 0 <= float(found["seconds"]) < math.inf or not isinstance(found["versions"]["dropgnn"], str):
-                raise ValueError("its duration or versions are damaged")
+            if not isinstance(found["seconds"], int | float) or not 0 <= found["seconds"] < 1e300:
+                raise ValueError("its duration is damaged")
+            if not isinstance(found["versions"]["dropgnn"], str):
+                raise ValueError("its versions are damaged")
             if not all(isinstance(number, str) for number in found["versions"].values()):
                 raise ValueError("its versions are damaged")
         except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError, RecursionError):

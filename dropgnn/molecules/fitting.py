@@ -20,7 +20,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.targets import TARGETS
-from dropgnn.errors import DataProblem, InvalidArgument
+from dropgnn.errors import DataProblem, InvalidArgument, real_number, whole_number
 from dropgnn.interrupts import interrupts_deferred
 from dropgnn.molecules.models import FEWEST, Settings, build
 from dropgnn.tensor_files import load_tensors, save_tensors
@@ -258,17 +258,30 @@ class Fit:
             kept = ((name, value.to(self.ranks.device)) for name, value in tensors.items())
             return {name.removeprefix(prefix): value for name, value in kept if name.startswith(prefix)}
 
+        position, learning_rate, plateau, seconds = self._known(facts)
         self.model.load_state_dict(part("model."))
         self.best = part("best.")
         for name, parameter in self.model.named_parameters():
             for key in ("step", "exp_avg", "exp_avg_sq"):
                 if (value := tensors.get(f"adam.{key}.{name}")) is not None:
                     self._optimizer.state[parameter][key] = value.to(parameter.device)
-        self.position = Position(**facts["position"])
-        self.position.curve = tuple((loss, error) for loss, error in self.position.curve)
-        self._optimizer.param_groups[0]["lr"] = facts["learning_rate"]
-        self._scheduler.best, self._scheduler.num_bad_epochs = facts["plateau"]
-        self._earlier = facts.get("seconds", 0.0)
+        self.position, self._earlier = position, seconds
+        self._optimizer.param_groups[0]["lr"] = learning_rate
+        self._scheduler.best, self._scheduler.num_bad_epochs = plateau
+
+    def _known(self, facts: dict[str, Any]) -> tuple[Position, float, tuple[float, int], float]:
+        """What a checkpoint says beside its tensors: position, learning rate, best error and epochs since, seconds."""
+        try:
+            given = facts["position"]
+            whole = {name: whole_number(name, given[name], least=0) for name in ("epoch", "step", "best")}
+            curve = tuple((float(loss), float(error)) for loss, error in given["curve"])
+            position = Position(loss=float(given["loss"]), curve=curve, **whole)
+            best, waited = facts["plateau"]
+            plateau = float(best), whole_number("plateau", waited, least=0)
+            learning_rate = real_number("learning_rate", facts["learning_rate"], least=0.0)
+            return position, learning_rate, plateau, real_number("seconds", facts.get("seconds", 0.0), least=0.0)
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise DataProblem(f"{self.checkpoint} is damaged ({problem}); remove it to begin anew") from problem
 
 
 def _as_json(settings: Settings) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def load_trained(path: Path) -> dict[str, Any]:
             raise ValueError(f"it has {found['layers']} layers; at most {MOST_LAYERS} can be explained")
         for row in found["pairs"]:
             _check_row(row, found["method"])
-    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as problem:
         raise DataProblem(f"{path} is not what dropgnn brec train writes ({problem}); run that again") from problem
     return found
 
@@ -90,6 +90,7 @@ def _check_row(row: dict[str, Any], method: str) -> None:
     for name in ("t2", "control", "loss"):
         if not isinstance(row[name], int | float):
             raise ValueError(f"pair {number} has {name} {row[name]!r}, which is no number")
+        float(row[name])  # as far as floats go
     if method == "exhaustive-2" and whole_number("k", row["k"], least=0) > 2:
         raise ValueError(f"pair {number} has k = {row['k']} with method {method}")
 

@@ -19,6 +19,11 @@ MANY = 20_000
 """From so many sets on, symmetry is worth looking for."""
 
 
+def _choices(structure: Structure, k: int) -> int:
+    """How many sets of k nodes there are."""
+    return comb(structure.num_nodes, k) if k <= structure.num_nodes else 0
+
+
 @dataclass(frozen=True, eq=False)
 class Dropouts:
     """Dropped sets and how often each counts.
@@ -44,7 +49,7 @@ class Dropouts:
         """All sets of exactly k nodes; with ``symmetric`` one of each kind."""
         if flag("symmetric", symmetric):
             sets, times = representatives(structure, k, budget=budget)
-            return cls(structure, sets, times, orbits(structure), comb(structure.num_nodes, k), True)
+            return cls(structure, sets, times, orbits(structure), _choices(structure, k), True)
         sets, nodes = dropped_sets(structure, k, budget=budget), [[node] for node in range(structure.num_nodes)]
         return cls(structure, sets, np.ones(len(sets), np.int64), nodes, len(sets), False)
 

@@ -53,10 +53,14 @@ def check_budget(n: int, k: int, budget: int = BUDGET, *, hint: str = "reduce k,
     if not within:
         raise InvalidArgument(
             "k",
-            f"must keep the number of dropped sets within the budget of {budget:,}",
+            f"must keep the number of dropped sets within the budget of {_grouped(budget)}",
             got=f"k={shown(k)} with {shown(n)} items: {number}",
             hint=hint,
         )
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}" if number < 10**MOST_DIGITS else shown(number)
 
 
 def enumerate_dropouts(

@@ -28,7 +28,7 @@ from dropgnn.theory.views import Copies, Structure, Words
 def checked_eps(eps: Any) -> Fraction:
     """An epsilon as a fraction. At -1 a node does not hear itself; below, sums of multisets could cancel."""
     real("eps", eps, "must be a number of at least -1", lambda value: value >= -1)
-    return Fraction(eps)
+    return Fraction(eps if isinstance(eps, int | float | Fraction) else float(eps))
 
 
 def gin_layers(

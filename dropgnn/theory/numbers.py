@@ -105,11 +105,18 @@ def dropout_probability(gamma: int, k: int, p: Fraction | float) -> Fraction | f
     Fraction(27, 256)
     """
     _check_gamma(gamma)
-    real("k", k, f"must be a whole number between 0 and gamma = {gamma:g}", lambda k: k == int(k) and 0 <= k <= gamma)
+    real(
+        "k",
+        k,
+        f"must be a whole number between 0 and gamma = {float(gamma):g}",
+        lambda k: k == int(k) and 0 <= k <= gamma,
+    )
     real("p", p, "must lie in [0, 1]", lambda p: 0 <= p <= 1)
     if isinstance(p, Fraction) and p.denominator.bit_length() * (gamma + 1) > LONGEST_POWER:
-        raise InvalidArgument("p", f"must be a float at gamma = {gamma:g}", got=shown(p), hint="exactly it is too long")
-    return p**k * (1 - p) ** (gamma + 1 - k)
+        raise InvalidArgument(
+            "p", f"must be a float at gamma = {float(gamma):g}", got=shown(p), hint="exactly it is too long"
+        )
+    return p ** int(k) * (1 - p) ** (int(gamma) + 1 - int(k))
 
 
 def runs_for_one_dropouts(gamma: float) -> int:
@@ -118,10 +125,11 @@ def runs_for_one_dropouts(gamma: float) -> int:
     return _whole(lambda: math.e * (gamma + 1))
 
 
-def runs_to_see(gamma: float, k: int) -> int:
+def runs_to_see(gamma: float, k: float) -> int:
     r"""Runs after which one specific k-dropout is expected once at :math:`p^*`; about :math:`e \gamma^k`."""
     _check_gamma(gamma)
-    real("k", k, f"must lie between 0 and gamma = {gamma:g}", lambda k: 0 <= k <= gamma)
+    real("k", k, f"must lie between 0 and gamma = {float(gamma):g}", lambda k: 0 <= k <= gamma)
+    gamma, k = float(gamma), float(k)
     p = best_probability(gamma)
     return _whole(lambda: 1.0 / (p**k * (1.0 - p) ** (gamma + 1 - k))) if gamma > 0 else 1
 
@@ -156,11 +164,12 @@ def runs_theorem2(gamma: float, nodes: int = 1, *, delta: float, t: float) -> in
     :math:`2^\gamma` dropped sets, for which pairs (k = 2) are the worst case.
     """
     _check_promise(gamma, delta, t, nodes)
+    gamma, delta, t = float(gamma), float(delta), float(t)
     epsilon = (1.0 - delta) * gamma - 1.0
     if epsilon <= 0:
         raise InvalidArgument(
             "delta",
-            f"must leave (1 - delta) * gamma > 1 at gamma = {gamma:g}",
+            f"must leave (1 - delta) * gamma > 1 at gamma = {float(gamma):g}",
             got=delta,
             hint="take a smaller delta or a larger neighbourhood",
         )

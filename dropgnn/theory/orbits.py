@@ -32,6 +32,8 @@ def representatives(structure: Structure, k: int, *, budget: int = BUDGET) -> tu
     if math.perm(structure.num_nodes, min(k, MOST_CHOSEN)) >= 2**63:
         got = f"k={shown(k)} with {structure.num_nodes:,} nodes"
         raise InvalidArgument("k", "must keep the number of ordered choices below 2^63", got=got, hint="reduce k")
+    if k > structure.num_nodes:
+        return np.empty((0, structure.num_nodes + 1), np.int32), np.empty(0, np.int64)
     chosen: Counter[tuple[int, ...]] = Counter({(): 1})
     for _ in range(k):
         longer: Counter[tuple[int, ...]] = Counter()

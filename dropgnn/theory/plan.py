@@ -97,7 +97,7 @@ class RunPlan:
         hops = whole_number("hops", hops, least=1)
         if hasattr(graphs, "num_nodes"):
             graphs = [graphs]  # type: ignore[list-item]
-        if not isinstance(graphs, Iterable):
+        if not isinstance(graphs, Iterable) or (isinstance(graphs, Tensor) and not graphs.dim()):
             rule = "must be a graph or a list of graphs"
             raise InvalidArgument("graphs", rule, got=type(graphs).__name__, hint="use PyG's Data or Batch")
         graphs = list(graphs)
@@ -169,7 +169,7 @@ class RunPlan:
 
     def __str__(self) -> str:
         return (
-            f"{self.graphs} graphs, {self.nodes} nodes, {self.hops}-hop neighbourhoods: "
+            f"{self.graphs} graphs, {self.nodes} nodes, {shown(self.hops)}-hop neighbourhoods: "
             f"gamma = {self.gamma:.2f} ({self.reduce}), p* = {self.p:.4f}, r >= {self.runs}"
         )
 

@@ -31,6 +31,8 @@ def dropped_sets(structure: Structure, k: int, *, budget: int = BUDGET) -> np.nd
     """All sets of exactly k nodes, ``[M, k]``."""
     a_structure("structure", structure)
     check_budget(structure.num_nodes, k, budget)
+    if k > structure.num_nodes:
+        return np.empty((0, structure.num_nodes + 1), np.int32)
     flat = np.fromiter(chain.from_iterable(combinations(range(structure.num_nodes), k)), np.int32)
     return flat.reshape(-1, k) if k else np.empty((1, 0), np.int32)
 

@@ -126,7 +126,7 @@ def test_an_error_is_said_once_by_all_ranks(environment: dict[str, str], tmp_pat
     command = [sys.executable, *TORCHRUN, "-m", "dropgnn", *ONE, "--out", "there"]
     done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0
-    assert done.stderr.count("'out' must not exist yet") == 1
+    assert done.stderr.count("'--out' must not exist yet") == 1
     assert "Connection closed" not in done.stderr
 
 

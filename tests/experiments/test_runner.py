@@ -57,7 +57,7 @@ def test_ray_gives_the_same_numbers(undisturbed: dict[str, bytes], tmp_path: Pat
 
 def test_killed_and_resumed(undisturbed: dict[str, bytes], tmp_path: Path) -> None:
     """A study on two processes, killed when the first result is there; then with half a file left behind, and killed again in
-    one process. What is done stays, and the last run does only what is missing. (More kills: ``tests/test_killed.py``.)"""
+    one process. What is done stays, and the last run does only what is missing. (More kills: ``tests/test_many_kills.py``.)"""
     command, here = Command(COMMAND, tmp_path / "study", tmp_path), tmp_path / "study"
     running = subprocess.Popen(
         arguments(here, "--jobs", "2"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True

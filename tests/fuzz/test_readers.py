@@ -19,11 +19,16 @@ NAMES = [reader.name for reader in READERS]
 OPENERS = {
     "open", "read_text", "read_bytes", "read_json", "fromfile", "memmap", "open_npy", "loadtxt", "genfromtxt", "safe_open",
     "load_file", "load_tensors", "read_graphml", "read_edgelist", "read_gml", "read_gpickle", "read_graph6", "ZipFile",
-    "retrieve", "urlopen", "urlretrieve", "DictReader", "TUDataset", "download_url",
+    "retrieve", "urlopen", "urlretrieve", "DictReader", "TUDataset", "download_url", "read_csv", "read_parquet", "read_table",
+    "read_excel", "iterparse", "mmap", "SDMolSupplier", "SmilesMolSupplier",
 }  # fmt: skip
 """Calls that open a file, or read one."""
 
-LOADERS = {"load": {"np", "numpy", "torch", "json", "pickle"}, "reader": {"csv"}}
+LOADERS = {
+    "load": {"np", "numpy", "torch", "json", "pickle", "tomllib"},
+    "reader": {"csv"},
+    "parse": {"ET", "ElementTree"},
+}
 """Calls that do so as a function of these modules."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -89,7 +90,7 @@ def summarize(found: Sequence[Found]) -> Summary:
             cells += [_error_cell(one, paper, full) for one, paper in zip(by_drops, printed, strict=True)]
             base = by_drops[0]
             for drop, paper in zip(by_drops[1:], printed[1:], strict=True):
-                quotient = [drop[seed] / base[seed] for seed in sorted(base.keys() & drop.keys())]
+                quotient = [drop[seed] / base[seed] for seed in sorted(base.keys() & drop.keys()) if base[seed]]
                 quotients.append(Cell(tuple(quotient), _ratio(printed[0], paper), full=full))
         errors.append((f"{target}, {TARGETS[target].unit}", tuple(cells)))
         ratios.append((target, tuple(quotients)))
@@ -131,6 +132,8 @@ def significant(value: float, digits: int = 3) -> int:
     >>> significant(0.00123), significant(30.8), significant(0.49)
     (5, 1, 3)
     """
+    if not math.isfinite(value):
+        return digits - 1
     whole = f"{value:e}"
     return max(0, digits - 1 - int(whole.split("e")[1]))
 
