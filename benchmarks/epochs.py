@@ -70,7 +70,7 @@ class _Epoch:
             learn_epoch([self.learner], self.views.to_train(chosen, _seeded(0)), auxiliary_share=1 / 3)
             return
         model, optimizer = self.learner.model, self.learner.optimizer
-        plain = Plain(model.encoder, model.head)  # type: ignore[arg-type]
+        plain = Plain(model.encoder, model.head)
         for numbers in chosen:
             batch = self.graphs.batch(numbers)
             optimizer.zero_grad()

@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 from benchmarks.workloads import Workload
 from dropgnn.engine.parts import Parts
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.nn import DropGNN, Encoder
+from dropgnn.nn import DropGNN
 from dropgnn.training.ahead import ahead, one_ahead
 from dropgnn.training.loop import inputs
 from dropgnn.training.seeds import seeded_weights
@@ -22,14 +22,17 @@ from dropgnn.training.seeds import seeded_weights
 class Plain(torch.nn.Module):
     """One run of the base GNN, as anyone would write it."""
 
-    def __init__(self, encoder: Encoder, head: torch.nn.Module) -> None:
+    def __init__(self, encoder: torch.nn.Module, head: torch.nn.Module | None) -> None:
         super().__init__()
         self.encoder, self.head = encoder, head
 
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None, batch: Tensor, num_graphs: int
     ) -> Tensor:
-        return self.head(self.encoder(x, edge_index, edge_attr), batch, num_graphs)
+        if self.head is None:
+            return self.encoder(x, edge_index, batch=batch)
+        given = () if edge_attr is None else (edge_attr,)
+        return self.head(self.encoder(x, edge_index, *given), batch, num_graphs)
 
 
 class Trainer:
@@ -51,11 +54,12 @@ class Trainer:
         )
         with seeded_weights(0):
             encoder = workload.encoder(self.graphs[0])
-            heads = [workload.head(encoder, outputs) for _ in range(2)]
+            heads = [None if workload.head is None else workload.head(encoder, outputs) for _ in range(2)]
             self.model: torch.nn.Module = Plain(encoder, heads[0])
             if contestant != "plain":
                 self.model = DropGNN(
-                    encoder, workload.sampler(self.graphs), head=heads[0], auxiliary=heads[1], engine=contestant,
+                    encoder, workload.sampler(self.graphs), workload.mode, head=heads[0],
+                    auxiliary=heads[1] if workload.auxiliary else None, engine=contestant, pooled=workload.head is None,
                     generator=torch.Generator().manual_seed(0),
                 )  # fmt: skip
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.001, fused=True)

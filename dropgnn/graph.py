@@ -6,10 +6,11 @@ a graph, only disconnected; so is a batch of perturbed copies, which is why :cla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,6 +34,18 @@ UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
 """More whole numbers, with which little can be computed."""
 
 
+class Extra(NamedTuple):
+    """One more input of an encoder, a row per node or per edge, copied along with them.
+
+    Shapes:
+        value ``[N, ...]`` or ``[E, ...]``.
+    """
+
+    name: str
+    value: Tensor
+    of_edges: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """A batch of graphs.
@@ -43,6 +56,7 @@ class Graph:
         edge_attr: Edge features, or ``None``.
         batch: The graph each node belongs to, non-decreasing.
         num_graphs: The number of graphs; trailing graphs may have no node.
+        extra: What else the encoder takes, such as positions of nodes or weights of edges.
 
     Shapes:
         x ``[N, F]``, edge_index ``[2, E]``, edge_attr ``[E, D]``, batch ``[N]``.
@@ -53,6 +67,7 @@ class Graph:
     edge_attr: Tensor | None
     batch: Tensor
     num_graphs: int
+    extra: tuple[Extra, ...] = ()
 
     @classmethod
     def of(
@@ -62,8 +77,12 @@ class Graph:
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         num_graphs: int | None = None,
+        extra: Mapping[str, Tensor] | None = None,
     ) -> Graph:
-        """Check every promise and build the value; without ``batch`` all nodes form one graph."""
+        """Check every promise and build the value; without ``batch`` all nodes form one graph.
+
+        What is ``extra`` belongs to edges if its name begins with "edge" or it has a row for each, else to nodes.
+        """
         _check_features(x)
         _check_edges(edge_index, x)
         if edge_attr is not None:
@@ -76,8 +95,9 @@ class Graph:
                 )
             num_graphs = 1
         num_graphs = _check_batch(batch, x, edge_index, num_graphs)
-        graph = cls(x, edge_index, edge_attr, batch, num_graphs)
-        vars(graph)["checked"] = True
+        more = tuple(_extra(name, value, x, edge_index) for name, value in (extra or {}).items())
+        graph = cls(x, edge_index, edge_attr, batch, num_graphs, more)
+        vars(graph)["_checked"] = _versions(graph)
         return graph
 
     def check(self) -> None:
@@ -86,12 +106,26 @@ class Graph:
             raise InvalidArgument(
                 "graph", "must have batch and num_graphs", got=None, hint="build it with Graph.of(...)"
             )
-        vars(self)["checked"] = Graph.of(self.x, self.edge_index, self.edge_attr, self.batch, self.num_graphs).checked
+        more = {one.name: one.value for one in self.extra}
+        Graph.of(self.x, self.edge_index, self.edge_attr, self.batch, self.num_graphs, more)
+        vars(self)["_checked"] = _versions(self)
 
-    @cached_property
+    @property
     def checked(self) -> bool:
-        """Whether someone has looked: :meth:`of` has, engines that cut graphs out of graphs need not."""
-        return False
+        """Whether someone has looked since its tensors were last written to."""
+        return vars(self).get("_checked", ()) == _versions(self)
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """All that it is made of, by name."""
+        own = {"x": self.x, "edge_index": self.edge_index, "edge_attr": self.edge_attr, "batch": self.batch}
+        return {name: value for name, value in own.items() if value is not None} | {
+            one.name: one.value for one in self.extra
+        }
+
+    def take_extra(self, nodes: Tensor, edges: Tensor) -> tuple[Extra, ...]:
+        """What is extra about some of the nodes and edges."""
+        return tuple(one._replace(value=one.value[edges if one.of_edges else nodes]) for one in self.extra)
 
     @property
     def num_nodes(self) -> int:
@@ -140,6 +174,26 @@ def offsets(sizes: Tensor) -> Tensor:
     tensor([0, 3, 3])
     """
     return sizes.cumsum(0) - sizes
+
+
+def _extra(name: str, value: Tensor, x: Tensor, edge_index: Tensor) -> Extra:
+    of_kind(name, value, Tensor, "a row per node or per edge")
+    nodes, edges = x.size(0), edge_index.size(1)
+    rows = value.size(0) if value.dim() else None
+    of_edges = name.startswith("edge") or (rows == edges and rows != nodes)
+    if rows != (edges if of_edges else nodes) or value.layout != torch.strided:
+        rule = f"must be a dense tensor with a row for each of the {nodes} nodes or {edges} edges"
+        raise InvalidArgument(name, rule, got=f"{value.layout} of shape {tuple(value.shape)}")
+    if value.device != x.device:
+        raise InvalidArgument(name, f"must be on the device of x, {x.device}", got=value.device)
+    return Extra(name, value, of_edges)
+
+
+def _versions(graph: Graph) -> tuple[int, ...] | None:
+    """What torch counts up when a tensor is written to; ``None`` where it does not count."""
+    if graph.edge_index.is_inference() or graph.batch.is_inference():
+        return None
+    return graph.edge_index._version, graph.batch._version
 
 
 def known(graph: Graph) -> Graph:

@@ -28,7 +28,6 @@ from torch_geometric.utils._trim_to_layer import TrimToLayer
 from dropgnn.engine.layers import Layer, as_layered
 from dropgnn.engine.modules import inside
 from dropgnn.engine.norm import WeightedBatchNorm, find_batch_norm
-from dropgnn.engine.planning import MODES
 from dropgnn.runs.modes import Mode
 
 CONVOLUTIONS = (GINConv, GINEConv, GraphConv, SAGEConv, GCNConv, GATConv, NNConv)
@@ -77,8 +76,8 @@ def why_not(encoder: torch.nn.Module, mode: Mode, *, pooled: bool) -> str | None
         )
     if any(GLOBAL_HOOKS):
         return "hooks on all modules want to see every copy"
-    if type(mode) not in MODES:
-        return f"mode {mode!r} is not one of ours"
+    if mode.shared_effect is None:
+        return f"mode {mode!r} does not declare its effect"
     layers, entry = layered.layers(), layered.entry()
     with_features = isinstance(encoder, torch.nn.Module) and getattr(encoder, "edge_dim", None) is not None
     reasons = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dropgnn.engine.copies import expand
+from dropgnn.engine.copies import expand, perturb
 from dropgnn.engine.embedded import Rows
 from dropgnn.engine.layers import as_layered, walk
 from dropgnn.engine.norm import RowWeights, find_batch_norm, row_weights
@@ -27,8 +27,8 @@ def batched(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, p
         pooled: Whether the encoder returns one row per graph instead of one per node.
     """
     copies, node = expand(graph, runs)
-    left, rows, silenced = mode(copies, runs.mask())
-    layered = None if pooled else as_layered(encoder)
+    left, rows, silenced = perturb(copies, mode, runs.mask())
+    layered = None if pooled or graph.extra else as_layered(encoder)
     check_norms(encoder, runs)
     with row_weights(None if runs.equally_weighted else RowWeights(runs.weight[left.batch], left.batch.numel())):
         if layered is not None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from dropgnn.graph import Graph, enumerate_blocks, offsets
+from dropgnn.runs.modes import Mode, Perturbed
 from dropgnn.runs.runs import Runs
 
 
@@ -30,5 +33,18 @@ def expand(graph: Graph, runs: Runs) -> tuple[Graph, Tensor]:
         edge_attr=None if graph.edge_attr is None else graph.edge_attr[edge],
         batch=copy,
         num_graphs=runs.num_copies,
+        extra=graph.take_extra(node, edge),
     )
     return copies, node
+
+
+def perturb(graph: Graph, mode: Mode, dropped: Tensor) -> Perturbed:
+    """``mode`` on a graph; modes know nothing of what is extra, which goes with its nodes and edges."""
+    if not graph.extra:
+        return mode(graph, dropped)
+    numbers = torch.arange(graph.edge_index.size(1), device=graph.edge_index.device).unsqueeze(1)
+    left, rows, silenced = mode(replace(graph, edge_attr=numbers, extra=()), dropped)
+    assert left.edge_attr is not None
+    edge = left.edge_attr.squeeze(1)
+    attr = None if graph.edge_attr is None else graph.edge_attr[edge]
+    return Perturbed(replace(left, edge_attr=attr, extra=graph.take_extra(rows, edge)), rows, silenced)

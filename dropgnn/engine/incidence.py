@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.graph import Graph, enumerate_blocks, offsets
-from dropgnn.runs.modes import Mode, ZeroInputs, ZeroLayers
+from dropgnn.runs.modes import Mode
 from dropgnn.runs.runs import Runs
 
 
@@ -83,11 +83,13 @@ class Setting(NamedTuple):
 def alike_edges(graph: Graph, loops: ModuleType) -> Tensor | None:
     """A number for each distinct feature, edge by edge, or ``None`` without features; where gradients of those are wanted, each
     is one by itself."""
-    if graph.edge_attr is None:
+    told = [] if graph.edge_attr is None else [graph.edge_attr]
+    told += [one.value for one in graph.extra if one.of_edges]
+    if not told:
         return None
-    if graph.edge_attr.requires_grad:
-        return torch.arange(graph.edge_attr.size(0), device=graph.edge_attr.device, dtype=torch.int32)
-    return loops.colour_rows(words(graph.edge_attr))[0]
+    if any(one.requires_grad for one in told):
+        return torch.arange(graph.edge_index.size(1), device=graph.edge_index.device, dtype=torch.int32)
+    return loops.colour_rows(torch.cat([words(one) for one in told], dim=1))[0]
 
 
 def heard_edges(graph: Graph, mode: Mode, alike: Tensor | None, loops: ModuleType) -> Edges:
@@ -112,7 +114,7 @@ def dropped_items(runs: Runs) -> tuple[Tensor, Tensor]:
 
 def hearing_less(graph: Graph, mode: Mode, ptr: Tensor, dropped: Tensor, loops: ModuleType) -> tuple[Tensor, Tensor]:
     """Nodes that lose an edge in each copy, where dropping cuts edges: ptr ``[C + 1]``, node ``[K]``."""
-    if isinstance(mode, (ZeroInputs, ZeroLayers)):
+    if mode.effect is None or mode.effect.cuts == "none":
         return torch.zeros_like(ptr), dropped[:0]
     item = graph.links.of_edge if mode.items == "links" else graph.edge_index[0]
     first, by_item = loops.group(item.int(), int(graph.items_per_graph(mode.items).sum()))
@@ -125,6 +127,7 @@ def hearing_less(graph: Graph, mode: Mode, ptr: Tensor, dropped: Tensor, loops: 
 def words(rows: Tensor) -> Tensor:
     """Rows as 64-bit integers, equal exactly where the rows are equal bit by bit."""
     values = rows.detach()
+    values = values.flatten(1) if values.dim() > 1 else values.unsqueeze(1)
     values = values.double() if values.is_floating_point() else values.long()
     return values.contiguous().view(torch.int64)
 

@@ -20,7 +20,7 @@ from dropgnn.engine.compiled import norm as compiled
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.modules import inside
 from dropgnn.engine.torch_norm import TorchNorm, count_over_ranks
-from dropgnn.errors import InvalidArgument
+from dropgnn.errors import InvalidArgument, real_number, whole_number, yes_or_no
 
 
 class RowWeights(NamedTuple):
@@ -66,8 +66,13 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
     """The processes over whose rows batch statistics are taken while training; by default those of this one."""
 
     def __init__(self, num_features: int, *, relu: bool = False, **arguments: Any) -> None:
+        num_features = whole_number("num_features", num_features, least=1)
+        if "eps" in arguments:
+            arguments["eps"] = real_number("eps", arguments["eps"], least=1e-38)
+        if arguments.get("momentum") is not None:
+            arguments["momentum"] = real_number("momentum", arguments["momentum"], least=0.0, most=1.0)
         super().__init__(num_features, **arguments)
-        self.relu = relu
+        self.relu = yes_or_no("relu", relu)
 
     def forward(self, x: Tensor) -> Tensor:
         given = _weights.get()

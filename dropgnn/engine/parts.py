@@ -40,7 +40,7 @@ class Parts:
         graph = of_kind("plan", plan, SharedPlan, "made by model.plan(...)").graph
         if plan.origin is not None:
             raise Unsupported("a plan that is a part of another's cannot be cut; take the graphs from the whole plan")
-        if graph.x.requires_grad or (graph.edge_attr is not None and graph.edge_attr.requires_grad):
+        if any(tensor.requires_grad for tensor in graph.tensors.values()):
             raise Unsupported(
                 "a plan kept for a dataset has no gradients of x and edge_attr; plan each batch by itself"
             )
@@ -75,9 +75,7 @@ class Parts:
                     numbers.fill_(-1)
                 raise
             whole, source = self.plan, self.plan.source[used]
-        return SharedPlan(
-            graph, runs, tuple(levels), source, whole.mode, whole.degrees, whole.edge_colour, whole.content
-        )
+        return SharedPlan(graph, runs, levels, source, whole.mode, whole.degrees, whole.edge_colour, whole.content)
 
     def _levels(self, chosen: Tensor, graph: Graph, runs: Runs) -> tuple[list[Level], Tensor]:
         """The levels of a batch, and the states of the dataset that are its states before the first layer."""
@@ -111,7 +109,8 @@ class Parts:
         edge = self._by_graph[position]
         shift = offsets(whole.nodes_per_graph[chosen]) - self.node_ptr[chosen]
         attr = None if whole.edge_attr is None else whole.edge_attr[edge]
-        return Graph(whole.x[node], whole.edge_index[:, edge] + shift[owner], attr, batch, chosen.numel())
+        extra = whole.take_extra(node, edge)
+        return Graph(whole.x[node], whole.edge_index[:, edge] + shift[owner], attr, batch, chosen.numel(), extra)
 
     def _runs(self, chosen: Tensor) -> Runs:
         runs = self.plan.runs

@@ -12,19 +12,18 @@ After layer l the row of node v in copy c depends only on what was dropped withi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from dropgnn.graph import Graph, enumerate_blocks
-from dropgnn.runs.modes import Mode
+from dropgnn.runs.modes import Effect, Mode
 from dropgnn.runs.runs import Runs
-
-TENSORS = ("x", "edge_index", "edge_attr", "batch")
-"""What a batch is made of."""
 
 ABSENT = -1
 """The label of a pair whose node was removed, and of a node that no copy leaves as it is in the undropped graph."""
@@ -115,6 +114,10 @@ class Level:
         return torch.repeat_interleave(self.edge_ptr.diff())
 
 
+class TooShallow(Exception):
+    """A plan that cannot grow has fewer layers than a forward asks for."""
+
+
 @dataclass(frozen=True, eq=False)
 class SharedPlan:
     """Everything the ``shared`` engine needs to know about a batch before it computes; ``print`` shows the savings.
@@ -127,6 +130,7 @@ class SharedPlan:
         mode: What dropping does in it.
         degrees: Whether states know their degrees, as GCN needs it.
         edge_colour: A number for each distinct feature of an edge, or ``None`` where edges have none.
+        refine: Makes a level from the pairs of the one below; ``None`` where the plan cannot grow.
         origin: The graph whose rows and edges ``source``, ``edge`` and ``edge_colour`` are about, where it is not the batch
             but the dataset that the batch is a part of.
         kept: What was worked out from the plan and will be needed again.
@@ -134,12 +138,14 @@ class SharedPlan:
 
     graph: Graph
     runs: Runs
-    levels: tuple[Level, ...]
+    levels: list[Level]
     source: Tensor
     mode: Mode
     degrees: bool = False
     edge_colour: Tensor | None = None
     origin: Graph | None = None
+    refine: Callable[[Pairs], Level] | None = field(default=None, repr=False)
+    busy: Lock = field(default_factory=Lock, repr=False)
     kept: dict[str, Any] = field(default_factory=dict, repr=False)
     content: Graph = field(init=False, repr=False)
     """A copy of what the batch held when it was planned: edits through numpy or ``.data`` leave no other trace."""
@@ -161,6 +167,23 @@ class SharedPlan:
         """Whether this is the batch, bit by bit, with gradients wanted of the same tensors."""
         return self.content.num_graphs == graph.num_graphs and same_content(self.content, graph)
 
+    def level(self, number: int) -> Level:
+        """The states behind so many layers; the plan grows where nobody has asked for them yet."""
+        if number >= len(self.levels):
+            with self.busy, torch.inference_mode(False):  # they may be needed for training later
+                while number >= len(self.levels):
+                    if self.refine is None:
+                        raise TooShallow(f"a plan for {len(self.levels) - 1} layers, and {number} are asked for")
+                    self.levels.append(self.refine(self.levels[-1].pairs))
+        return self.levels[number]
+
+    @property
+    def effect(self) -> Effect:
+        """What dropping does in it."""
+        effect = self.mode.shared_effect
+        assert effect is not None  # or it would not have been planned
+        return effect
+
     @property
     def states(self) -> list[int]:
         return [level.num_states for level in self.levels]
@@ -175,19 +198,19 @@ def _copied(graph: Graph) -> Graph:
     """The same content in memory of its own, with gradients wanted of the same tensors."""
     with torch.inference_mode(False):
         tensors = {
-            name: tensor.detach().clone().requires_grad_(tensor.requires_grad)
-            for name in TENSORS
-            if (tensor := getattr(graph, name)) is not None
+            name: tensor.detach().clone().requires_grad_(tensor.requires_grad) for name, tensor in graph.tensors.items()
         }
-    return replace(graph, **tensors)
+        extra = tuple(one._replace(value=tensors.pop(one.name)) for one in graph.extra)
+    return replace(graph, extra=extra, **tensors)  # type: ignore[arg-type]
 
 
 def same_content(one: Graph, other: Graph) -> bool:
     """Whether two batches hold the same, bit by bit, with gradients wanted of the same tensors."""
-    return all(_same(getattr(one, name), getattr(other, name)) for name in TENSORS)
+    ones, others = one.tensors, other.tensors
+    return ones.keys() == others.keys() and all(_same(ones[name], others[name]) for name in ones)
 
 
-def _same(a: Tensor | None, b: Tensor | None) -> bool:
-    if a is b or a is None or b is None:
-        return a is b
-    return a.requires_grad == b.requires_grad and a.dtype == b.dtype and a.device == b.device and torch.equal(a, b)
+def _same(a: Tensor, b: Tensor) -> bool:
+    return a is b or (
+        a.requires_grad == b.requires_grad and a.dtype == b.dtype and a.device == b.device and torch.equal(a, b)
+    )

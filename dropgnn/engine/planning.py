@@ -16,10 +16,8 @@ from dropgnn.engine.incidence import Setting, alike_edges, words
 from dropgnn.engine.loops import loops_for
 from dropgnn.engine.plan import ABSENT, Level, Pairs, SharedPlan
 from dropgnn.graph import Graph
-from dropgnn.runs.modes import DropEdges, Mode, ReceiveOnly, RemoveNodes, ZeroInputs, ZeroLayers
+from dropgnn.runs.modes import Effect, Mode
 from dropgnn.runs.runs import Runs
-
-MODES = (ZeroInputs, ZeroLayers, RemoveNodes, DropEdges, ReceiveOnly)
 
 
 def make_plan(
@@ -39,16 +37,22 @@ def make_plan(
     alike = alike_edges(graph, loops)
     refine = _Refine(Setting.of(graph, runs, mode, alike, loops), mode, loops)
     colour, source = _initial_colours(graph, loops)
-    pairs, source = _before_the_first_layer(mode, graph, runs, colour, source, refine.setting)
+    pairs, source = _before_the_first_layer(mode, graph, runs, colour, source, refine.setting, loops)
     if degrees:
         level = refine.count_edges(pairs)
         source = source[level.own]
     else:
         level = refine.without_edges(pairs, source.numel())
-    levels = [level]
-    for _ in range(layers):
-        levels.append(refine(levels[-1].pairs))
-    return SharedPlan(graph, runs, tuple(levels), source, mode, degrees, alike)
+    plan = SharedPlan(graph, runs, [level], source, mode, degrees, alike, refine=refine)
+    plan.level(layers)
+    return plan
+
+
+def effect_of(mode: Mode) -> Effect:
+    """What a mode does; one that does not say cannot be planned."""
+    effect = mode.shared_effect
+    assert effect is not None  # or someone would have refused
+    return effect
 
 
 class _Refine:
@@ -57,9 +61,9 @@ class _Refine:
     def __init__(self, setting: Setting, mode: Mode, loops: ModuleType) -> None:
         self.setting, self.loops = setting, loops
         self.native = loops.native(setting)
-        self.cuts = isinstance(mode, (RemoveNodes, DropEdges, ReceiveOnly))
-        self.removes = isinstance(mode, RemoveNodes)
-        self.silences = isinstance(mode, ZeroLayers) and setting.drop_item.numel() > 0
+        effect = effect_of(mode)
+        self.cuts, self.removes = effect.cuts != "none", effect.removes
+        self.silences = effect.zero_when_read and setting.drop_item.numel() > 0
 
     def __call__(self, below: Pairs) -> Level:
         """The states one layer later."""
@@ -93,23 +97,38 @@ class _Refine:
 
 def _initial_colours(graph: Graph, loops: ModuleType) -> tuple[Tensor, Tensor]:
     """The colour of every node by its features, and a node that has each colour."""
-    if graph.x.requires_grad:
+    extra = [one.value for one in graph.extra if not one.of_edges]
+    if any(one.requires_grad for one in (graph.x, *extra)):
         nodes = torch.arange(graph.num_nodes, dtype=torch.int32, device=graph.x.device)
         return nodes, nodes
-    return loops.colour_rows(words(graph.x))
+    return loops.colour_rows(torch.cat([words(one) for one in (graph.x, *extra)], dim=1))
+
+
+def _zeroed(graph: Graph, dropped: Tensor, loops: ModuleType) -> tuple[Tensor, Tensor]:
+    """A node of every kind that there is among those zeroed, and the kind of each dropped one: what is extra stays as it is."""
+    extra = [one.value for one in graph.extra if not one.of_edges]
+    if not extra:
+        return dropped.new_zeros(1), torch.zeros_like(dropped)
+    if any(one.requires_grad for one in extra):
+        kind, first = torch.arange(graph.num_nodes, dtype=torch.int32, device=graph.x.device), None
+        return kind, kind[dropped.long()]
+    kind, first = loops.colour_rows(torch.cat([words(one) for one in extra], dim=1))
+    return first, kind[dropped.long()]
 
 
 def _before_the_first_layer(
-    mode: Mode, graph: Graph, runs: Runs, colour: Tensor, source: Tensor, setting: Setting
+    mode: Mode, graph: Graph, runs: Runs, colour: Tensor, source: Tensor, setting: Setting, loops: ModuleType
 ) -> tuple[Pairs, Tensor]:
     """Pairs that look different before any layer: dropped nodes, zeroed or absent."""
     nothing, ptr, dropped = source.new_empty(0, dtype=torch.float64), setting.drop_ptr, setting.drop_item
-    if isinstance(mode, (ZeroInputs, ZeroLayers, RemoveNodes)):
+    first = effect_of(mode).first
+    if first != "keep":
         always = torch.bincount(dropped, minlength=graph.num_nodes) == runs.copies_per_graph[graph.batch]
         colour = colour.masked_fill(always, ABSENT)
-    if isinstance(mode, (ZeroInputs, ZeroLayers)):
-        label = torch.full_like(dropped, source.numel())
-        return Pairs(colour, ptr, dropped, label, nothing, nothing), torch.cat([source, source.new_tensor([-1])])
-    if isinstance(mode, RemoveNodes):
+    if first == "zero":
+        zeroed, kind = _zeroed(graph, dropped, loops)
+        label = kind + source.numel()
+        return Pairs(colour, ptr, dropped, label, nothing, nothing), torch.cat([source, -1 - zeroed])
+    if first == "absent":
         return Pairs(colour, ptr, dropped, torch.full_like(dropped, ABSENT), nothing, nothing), source
     return Pairs(colour, torch.zeros_like(ptr), dropped[:0], dropped[:0], nothing, nothing), source

@@ -27,6 +27,13 @@ def combine(x: Tensor, rows: int, row: Tensor, column: Tensor, value: Tensor, *,
     return sum_rows(value.to(x.dtype).unsqueeze(1) * x[column], row, rows)
 
 
+def take_rows(x: Tensor, index: Tensor, work: int) -> Tensor:
+    """The rows of x that ``index [K]`` names; ``work`` is the plan's."""
+    if not (x.requires_grad and torch.is_grad_enabled() and x.dim() == 2 and compiles(x, work)):
+        return x.index_select(0, index)
+    return _TakeRows.apply(x, index)
+
+
 def hear(x: Tensor, level: Level, *, own: float, mean: bool) -> Tensor:
     """``own`` times a state's own row below and the sum (or mean) of the rows it hears, ``[S_l, F]``."""
     if compiles(x, level.pairs.work):
@@ -92,6 +99,20 @@ class _Compiled(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None, None]:
         found = ctx.back(gradients[0].contiguous().numpy(), ctx.rows, *ctx.arguments)
         return torch.from_numpy(found), None, None, None, None
+
+
+class _TakeRows(torch.autograd.Function):
+    """Rows by number; on their way back gradients are summed in a compiled loop."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, index: Tensor) -> Tensor:
+        ctx.rows, ctx.index = x.size(0), index.numpy()
+        return x.index_select(0, index)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return torch.from_numpy(compiled.add_rows(gradients[0].contiguous().numpy(), ctx.rows, ctx.index)), None
 
 
 class _Average(torch.autograd.Function):

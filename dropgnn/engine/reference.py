@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.batched import as_rows, batched, check_norms, check_rows, needs_layers
+from dropgnn.engine.copies import perturb
 from dropgnn.engine.embedded import Rows
 from dropgnn.engine.layers import Layered, as_layered, enter, silence
 from dropgnn.engine.norm import RowWeights, row_weights, takes_batch_statistics
@@ -21,13 +22,13 @@ def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *,
     seen, owners = [], []
     for copy, number in enumerate(runs.graph.tolist()):
         alone, nodes = _component(graph, number)
-        perturbed = mode(alone, _dropped(runs, copy))
+        perturbed = perturb(alone, mode, _dropped(runs, copy))
         seen.append(perturbed)
         owners.append(nodes[perturbed.rows])
     if not seen:  # no graphs: only the width of their rows is to be found out
         return batched(encoder, mode, graph, runs, pooled=pooled)
 
-    layered = None if pooled else as_layered(encoder)
+    layered = None if pooled or graph.extra else as_layered(encoder)
     check_norms(encoder, runs)
     if layered is not None:
         outs = _layer_by_layer(layered, seen, runs)
@@ -75,7 +76,8 @@ def _component(graph: Graph, number: int) -> tuple[Graph, Tensor]:
     edges = (graph.batch[graph.edge_index[0]] == number).nonzero().squeeze(1)
     first = nodes[0] if nodes.numel() else 0
     attr = None if graph.edge_attr is None else graph.edge_attr[edges]
-    return Graph.of(graph.x[nodes], graph.edge_index[:, edges] - first, attr), nodes
+    extra = {one.name: one.value for one in graph.take_extra(nodes, edges)}
+    return Graph.of(graph.x[nodes], graph.edge_index[:, edges] - first, attr, extra=extra), nodes
 
 
 def _dropped(runs: Runs, copy: int) -> Tensor:

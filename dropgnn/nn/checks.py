@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-from torch_geometric.data.data import BaseData
+from typing import TYPE_CHECKING
 
-from dropgnn.engine.heads import takes_batch
+import torch
+
+from dropgnn.engine.heads import check_head, takes_batch
 from dropgnn.engine.layers import as_layered
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.engine.shared import fits
 from dropgnn.errors import InvalidArgument, Unsupported, of_kind
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import AGGREGATORS, Aggregator
@@ -17,24 +16,8 @@ from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
 from dropgnn.runs.samplers import Sampler
 
-
-def check_call(x: object, edge_index: object, edge_attr: object, batch: object, edge_weight: object) -> None:
-    """Ways to call a GNN that PyG's users know, and that mean something else here."""
-    if isinstance(x, BaseData):
-        hint = "call model(data.x, data.edge_index, data.edge_attr, data.batch)"
-        raise InvalidArgument("x", "must be a tensor of node features [N, F]", got=type(x).__name__, hint=hint)
-    if batch is None and isinstance(edge_attr, Tensor) and edge_attr.dim() == 1 and edge_attr.dtype == torch.long:
-        raise InvalidArgument(
-            "edge_attr",
-            "must be a matrix with one row per edge",
-            got=f"{edge_attr.dtype} of shape {tuple(edge_attr.shape)}",
-            hint="if it says which graph each node belongs to, pass it by name: model(x, edge_index, batch=batch)",
-        )
-    if edge_weight is not None:
-        raise Unsupported(
-            "edge_weight is not an input of DropGNN; pass edge_attr=edge_weight.unsqueeze(1), and wrap a module with "
-            "forward(x, edge_index, edge_attr) that hands edge_attr.squeeze(1) to its layers as edge_weight"
-        )
+if TYPE_CHECKING:
+    from dropgnn.nn.embedding import Embedding
 
 
 def check_inputs(encoder: torch.nn.Module, graph: Graph, *, pooled: bool) -> None:
@@ -52,8 +35,8 @@ def check_inputs(encoder: torch.nn.Module, graph: Graph, *, pooled: bool) -> Non
     weights = next((p for p in encoder.parameters() if p.is_floating_point()), None)
     if weights is None or torch.is_autocast_enabled(graph.x.device.type):
         return
-    for name, value in (("x", graph.x), ("edge_attr", graph.edge_attr)):
-        if value is not None and value.is_floating_point() and value.dtype != weights.dtype:
+    for name, value in graph.tensors.items():
+        if value.is_floating_point() and value.dtype != weights.dtype:
             raise InvalidArgument(
                 name,
                 f"must have the dtype of the encoder, {weights.dtype}",
@@ -83,14 +66,16 @@ def check_runs(runs: Runs, graph: Graph, mode: Mode, *, pooled: bool) -> None:
         )
 
 
-def check_plan(plan: SharedPlan, graph: Graph, encoder: torch.nn.Module, mode: Mode, reason: str | None) -> None:
+def check_plan(plan: SharedPlan, graph: Graph, embed: Embedding) -> None:
     """The plan is for this batch, this encoder and this mode, and there is no reason not to share now."""
     of_kind("plan", plan, SharedPlan, "made by model.plan(...)")
     if not plan.is_for(graph):
         raise InvalidArgument("plan", "must be for this very batch", got="one for other features or edges")
-    if reason is not None:
-        raise Unsupported(f"a plan is for engine 'shared', which would not be exact now: {reason}; leave it out")
-    if not fits(plan, encoder, mode):
+    if embed.obstacle is not None:
+        raise Unsupported(
+            f"a plan is for engine 'shared', which would not be exact now: {embed.obstacle}; leave it out"
+        )
+    if not embed.fits(plan):
         raise InvalidArgument("plan", "must be made by this model", got="one for another mode or other layers")
 
 
@@ -116,6 +101,7 @@ def check_parts(
     for name, module in (("head", head), ("auxiliary", auxiliary)):
         if module is not None:
             of_kind(name, module, torch.nn.Module, "e.g. torch.nn.Linear(16, 2), or Pooled(...) for graphs")
+            check_head(name, module)
     if generator is not None:
         of_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
     for name, module in (("head", head), ("auxiliary", auxiliary)):

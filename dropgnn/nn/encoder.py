@@ -63,6 +63,11 @@ class Encoder(torch.nn.Module, ABC):
             raise InvalidArgument("edge_attr", f"must have the encoder's {self.edge_dim} features per edge", got=width)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        if isinstance(x, Tensor) and type(x) not in (
+            Tensor,
+            torch.nn.Parameter,
+        ):  # it stands for others, which were checked
+            return walk(self, Graph(x, edge_index, edge_attr, x.new_zeros(0), 1), silenced=None)
         graph = Graph.of(x, edge_index, edge_attr)
         check_inputs(self, graph, pooled=False)
         return walk(self, graph, silenced=None)

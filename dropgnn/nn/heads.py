@@ -98,6 +98,10 @@ class Pooled(torch.nn.Module):
             return [linear.weight for linear in self.head.linears] if self.head.channels == tuple(widths) else None  # type: ignore[misc]
         return list(self.head.weight.split(widths, dim=1)) if type(self.head) is torch.nn.Linear else []
 
+    def average(self, pooled: Tensor, sizes: Tensor) -> Tensor:
+        """Sums over graphs of these sizes as the head wants them: as they are, or as means."""
+        return pooled / sizes.clamp(min=1).to(pooled.dtype).unsqueeze(1) if self.pool == "mean" else pooled
+
     def behind(self) -> Sequence[torch.nn.Module]:
         """The modules that :meth:`finish` runs."""
         return [self.head]
@@ -105,8 +109,7 @@ class Pooled(torch.nn.Module):
     def finish(self, pooled: Tensor, sizes: Tensor) -> Tensor:
         """Predictions from sums over graphs of what :meth:`linear_parts` projected, ``[L, G, out]``, or of the rows themselves,
         ``[1, G, F]``, and the graphs' sizes."""
-        if self.pool == "mean":
-            pooled = pooled / sizes.clamp(min=1).to(pooled.dtype).unsqueeze(1)
+        pooled = self.average(pooled, sizes)
         if type(self.head) is LayerReadout:
             return self.head.add_up(pooled)
         total = pooled.sum(dim=0)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
 import torch
 from torch import Tensor
+from torch_geometric.data.data import BaseData
 
 from dropgnn.engine import ENGINES
-from dropgnn.engine.allowed import why_not
 from dropgnn.engine.heads import takes_batch
+from dropgnn.engine.intercept import install
 from dropgnn.engine.layers import as_layered
 from dropgnn.engine.norm import takes_batch_statistics, weigh_norms
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.engine.shared import not_shareable, plan_shared
 from dropgnn.engine.whole import check_wrappable
-from dropgnn.errors import InvalidArgument, NotShared, Unsupported, of_kind, whole_number
+from dropgnn.errors import InvalidArgument, Unsupported, of_kind, whole_number, yes_or_no
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import Aggregator, aggregator_by_name
-from dropgnn.nn.checks import check_call, check_inputs, check_parts, check_plan, check_runs
+from dropgnn.nn.checks import check_inputs, check_parts, check_plan, check_runs
+from dropgnn.nn.embedding import Embedding
+from dropgnn.nn.inputs import graph_of
 from dropgnn.nn.outcome import Outcome
 from dropgnn.nn.passing import run_model
 from dropgnn.runs.modes import MODES, Mode
@@ -81,6 +82,7 @@ class DropGNN(torch.nn.Module):
     ) -> None:
         super().__init__()
         check_wrappable(encoder)
+        pooled = yes_or_no("pooled", pooled)
         check_parts(sampler, eval_sampler, mode, aggregator, head, auxiliary, generator, pooled=pooled)
         if engine != "auto":
             ENGINES[engine]  # an unknown name is an error now, not at the first call
@@ -90,13 +92,15 @@ class DropGNN(torch.nn.Module):
         self.aggregator = aggregator_by_name(aggregator, encoder) if isinstance(aggregator, str) else aggregator
         self.head, self.auxiliary = head, auxiliary
         self.engine = engine
-        self._said: set[str] = set()
+        self.was_told = False
+        self.depth: int | None = None  # layers of states that the encoder asked for when it ran last
         self.chunk = chunk
         self.pooled, self.generator = pooled, generator
 
         layered = None if pooled else as_layered(encoder)
         if layered is not None:
             weigh_norms(encoder, leave=[layer.message for layer in layered.layers() if not layer.split])
+        install()
 
     @classmethod
     def planned(
@@ -109,6 +113,8 @@ class DropGNN(torch.nn.Module):
         **arguments: object,
     ) -> DropGNN:
         """A DropGNN with the paper's p and r for these graphs: the one line that makes a GNN stronger.
+
+        As strong as dropouts can make it if the GNN is as strong as 1-WL: for our GIN take ``eps=0.5``, or ``mode="remove"``.
 
         Args:
             encoder: The GNN.
@@ -130,46 +136,49 @@ class DropGNN(torch.nn.Module):
                     name, "is chosen by planned", got=arguments[name], hint="call DropGNN(...) instead"
                 )
         mode = arguments.get("mode", "zero")
-        if mode == "edges" or getattr(mode, "items", "nodes") != "nodes":
+        if (isinstance(mode, str) and mode == "edges") or (isinstance(mode, Mode) and mode.items != "nodes"):
             raise InvalidArgument("mode", "must drop nodes: the plan is for them", got=mode, hint="call DropGNN(...)")
+        seed = whole_number("seed", seed, least=0, most=2**63 - 1)
         plan = RunPlan.of(graphs, hops=hops)
         generator = torch.Generator().manual_seed(seed)
         return cls(encoder, Bernoulli(plan.p, plan.runs), generator=generator, **arguments)  # type: ignore[arg-type]
 
     def forward(
         self,
-        x: Tensor,
+        x: Tensor | BaseData,
         edge_index: Tensor | None = None,
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         num_graphs: int | None = None,
         *,
-        edge_weight: None = None,
         runs: Runs | None = None,
         plan: SharedPlan | None = None,
         generator: torch.Generator | None = None,
         return_outcome: bool = False,
+        **more: Tensor | None,
     ) -> Tensor | Outcome:
         """Predict for nodes or graphs.
 
         Args:
-            x, edge_index, edge_attr, batch, num_graphs: As for :meth:`dropgnn.Graph.of`.
-            edge_weight: Not an input; the error says how weights go in as ``edge_attr``.
+            x, edge_index, edge_attr, batch, num_graphs: As for :meth:`dropgnn.Graph.of`; or PyG's ``Data`` or ``Batch`` alone.
+                ``model(x, edge_index, batch)`` works as well.
             runs: Use these runs instead of drawing some.
             plan: Use what :meth:`plan` made for this very batch, runs included.
             generator: The source of randomness for this call, where runs are drawn.
             return_outcome: Return an :class:`Outcome` with single-run predictions and a loss, not the prediction alone.
+            more: Whatever else the encoder's ``forward`` names, such as ``edge_weight`` or ``pos``: a row per node or edge,
+                copied along with them. Dropping zeroes rows of x alone.
         """
-        check_call(x, edge_index, edge_attr, batch, edge_weight)
-        graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)  # type: ignore[arg-type]
+        yes_or_no("return_outcome", return_outcome)
+        graph = graph_of(self.encoder, x, edge_index, edge_attr, batch, num_graphs, more)
         check_inputs(self.encoder, graph, pooled=self.pooled)
-        reason = why_not(self.encoder, self.mode, pooled=self.pooled)
+        embed = Embedding(self)
         if generator is not None and (runs is not None or plan is not None):
             raise InvalidArgument("generator", "has no effect on runs that are drawn already", got=generator)
         if plan is not None:
             if runs is not None:
                 raise InvalidArgument("runs", "must not be given with a plan, which has its own", got=repr(runs))
-            check_plan(plan, graph, self.encoder, self.mode, reason)
+            check_plan(plan, graph, embed)
             if self.chunk is not None or self.engine not in ("auto", "shared"):
                 raise Unsupported("a plan is for engine 'shared' without chunks; leave it out, or set chunk=None")
             runs = plan.runs
@@ -178,11 +187,12 @@ class DropGNN(torch.nn.Module):
         else:
             of_kind("runs", runs, Runs, "drawn by model.draw(Graph.of(...)) or written down with Runs.of(...)")
             runs.check()
-        runs = runs.to(x.device)
+        runs = runs.to(graph.x.device)
         check_runs(runs, graph, self.mode, pooled=self.pooled)
         self._check_auxiliary(runs)
 
-        outcome = run_model(self, graph, runs, plan, self._engine(reason, runs), singles=return_outcome)
+        outcome = run_model(self, graph, runs, plan, embed, singles=return_outcome)
+        embed.remark(runs, stacklevel=4)
         return outcome if return_outcome else outcome.prediction
 
     @property
@@ -216,25 +226,25 @@ class DropGNN(torch.nn.Module):
     @property
     def can_plan(self) -> bool:
         """Whether :meth:`plan` works now: equal rows are shared, and all runs are executed at once."""
-        shares = why_not(self.encoder, self.mode, pooled=self.pooled) is None
-        return shares and self.chunk is None and self.engine in ("auto", "shared")
+        return self.engine in ("auto", "shared") and self.chunk is None and Embedding(self).shares
 
     def plan(
         self,
-        x: Tensor,
-        edge_index: Tensor,
+        x: Tensor | BaseData,
+        edge_index: Tensor | None = None,
         edge_attr: Tensor | None = None,
         batch: Tensor | None = None,
         num_graphs: int | None = None,
         *,
         generator: torch.Generator | None = None,
+        **more: Tensor | None,
     ) -> SharedPlan:
         """Draw runs for a batch and plan their shared execution. Needs no weights, so it can be done ahead.
 
         Raises:
             Unsupported: Where equal rows cannot be shared.
         """
-        graph = Graph.of(x, edge_index, edge_attr, batch, num_graphs)
+        graph = graph_of(self.encoder, x, edge_index, edge_attr, batch, num_graphs, more)
         return self.plan_runs(graph, self.draw(graph, generator=generator))
 
     def plan_runs(self, graph: Graph, runs: Runs) -> SharedPlan:
@@ -246,24 +256,11 @@ class DropGNN(torch.nn.Module):
         check_inputs(self.encoder, graph, pooled=self.pooled)
         runs.check()
         check_runs(runs, graph, self.mode, pooled=self.pooled)
-        return plan_shared(self.encoder, self.mode, graph, runs, pooled=self.pooled)
-
-    def _engine(self, reason: str | None, runs: Runs) -> str:
-        """The engine to use now: ``auto`` shares unless there is a reason not to, which depends on whether it is training."""
-        if self.engine == "shared" and reason is not None:
-            raise not_shareable(reason)
-        if self.engine != "auto":
-            return self.engine
-        if reason is not None and reason not in self._said:
-            self._said.add(reason)
-            most = int(runs.copies_per_graph.max()) if runs.num_graphs else 0
-            warnings.warn(
-                f"{type(self.encoder).__name__} is run in full for each of the {most} runs, which is right but slower than "
-                f"computing equal rows once: {reason}",
-                NotShared,
-                stacklevel=5,
-            )
-        return "shared" if reason is None else "batched"
+        embed = Embedding(self)
+        if embed.obstacle is not None:
+            raise Unsupported(f"engine 'shared' would not be exact: {embed.obstacle}; use engine='auto' or 'batched'")
+        embed.count_layers(graph, runs)
+        return embed.plan(graph, runs)
 
     def _check_auxiliary(self, runs: Runs) -> None:
         if not runs.equally_weighted and self.auxiliary is not None and takes_batch_statistics(self.auxiliary):

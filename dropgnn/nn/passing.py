@@ -9,15 +9,14 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from dropgnn.engine import ENGINES
 from dropgnn.engine.embedded import Embedded
 from dropgnn.engine.heads import predict, takes_batch
 from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.engine.shared import plan_allowed
 from dropgnn.errors import Unsupported
 from dropgnn.graph import Graph
 from dropgnn.nn.aggregate import Collected, Mean
+from dropgnn.nn.embedding import Embedding
 from dropgnn.nn.outcome import Outcome
 from dropgnn.runs.runs import Runs
 
@@ -34,14 +33,14 @@ class _Single(NamedTuple):
 
 
 def run_model(
-    model: DropGNN, graph: Graph, runs: Runs, plan: SharedPlan | None, engine: str, *, singles: bool
+    model: DropGNN, graph: Graph, runs: Runs, plan: SharedPlan | None, embed: Embedding, *, singles: bool
 ) -> Outcome:
     """Everything a DropGNN finds out about a batch; predictions from single runs only where asked for ``singles``."""
     auxiliary = model.auxiliary if singles else None
     if _needs_chunks(model, runs):
-        collected, single = _merged(model, _chunks(model, graph, runs, engine, auxiliary))
+        collected, single = _merged(model, _chunks(model, graph, runs, embed, auxiliary))
     else:
-        embedded = _embed(model, graph, runs, engine, plan)
+        embedded = embed(graph, runs, plan)
         outcome = _predict_means(model, graph, embedded, auxiliary)
         if outcome is not None:
             return outcome
@@ -69,7 +68,7 @@ def _needs_chunks(model: DropGNN, runs: Runs) -> bool:
 
 
 def _chunks(
-    model: DropGNN, graph: Graph, runs: Runs, engine: str, auxiliary: torch.nn.Module | None
+    model: DropGNN, graph: Graph, runs: Runs, embed: Embedding, auxiliary: torch.nn.Module | None
 ) -> Iterator[tuple[Collected, _Single]]:
     """Execute the runs, chunk by chunk, each forgotten once it has been used."""
     for module in (model.encoder, model.aggregator, model.auxiliary):
@@ -80,7 +79,7 @@ def _chunks(
             )
 
     def run(chunk: Runs) -> tuple[Collected, _Single]:
-        return _part(model, _embed(model, graph, chunk, engine, None), auxiliary)
+        return _part(model, embed(graph, chunk), auxiliary)
 
     assert model.chunk is not None
     for chunk in runs.split(model.chunk):
@@ -96,13 +95,6 @@ def _merged(model: DropGNN, parts: Iterator[tuple[Collected, _Single]]) -> tuple
     if singles[0].prediction is None:
         return collected, _Single()
     return collected, _Single(*(torch.cat(column) for column in zip(*singles, strict=True)))
-
-
-def _embed(model: DropGNN, graph: Graph, runs: Runs, engine: str, plan: SharedPlan | None) -> Embedded:
-    extra = {}
-    if engine == "shared":
-        extra["plan"] = plan_allowed(model.encoder, model.mode, graph, runs) if plan is None else plan
-    return ENGINES[engine](model.encoder, model.mode, graph, runs, pooled=model.pooled, **extra)
 
 
 def _part(model: DropGNN, embedded: Embedded, auxiliary: torch.nn.Module | None) -> tuple[Collected, _Single]:

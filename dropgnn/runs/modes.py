@@ -30,10 +30,50 @@ class Perturbed(NamedTuple):
     silenced: Tensor | None = None
 
 
+class Effect(NamedTuple):
+    """What a mode does, in the words that planning and theory understand.
+
+    Args:
+        first: What a dropped node's row is before the first layer: ``"keep"`` as it is, ``"zero"``, or ``"absent"`` with its
+            node.
+        cuts: Which edges vanish: ``"none"``, ``"out"`` for those that dropped nodes send along, ``"both"`` for all of theirs,
+            ``"link"`` for dropped links.
+        zero_when_read: Whether a dropped node's row is zero wherever a layer or a pooling reads it.
+    """
+
+    first: str
+    cuts: str
+    zero_when_read: bool
+
+    @property
+    def removes(self) -> bool:
+        """Whether dropped nodes vanish."""
+        return self.first == "absent"
+
+
 class Mode(ABC):
-    """What dropping does."""
+    """What dropping does.
+
+    A mode whose class declares its ``effect`` beside its ``__call__`` can be shared; any other is run copy by copy.
+    """
 
     items: str = "nodes"
+    effect: Effect | None = None
+
+    def check(self, x: Tensor) -> None:
+        """Raise where rows like those of x cannot be dropped."""
+        if self.effect is not None and self.effect.first == "zero":
+            _zeroed(x[:0], torch.zeros(0, dtype=torch.bool, device=x.device))
+
+    @property
+    def shared_effect(self) -> Effect | None:
+        """The effect, where it is declared for the ``__call__`` in use: a class derived from ours may do anything."""
+        for kind in type(self).__mro__:
+            if "effect" in vars(kind):
+                return self.effect
+            if "__call__" in vars(kind):
+                return None
+        return None
 
     @abstractmethod
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
@@ -46,6 +86,8 @@ class Mode(ABC):
 class ZeroInputs(Mode):
     """Set the input features of dropped nodes to zero. What the paper's experiments do."""
 
+    effect = Effect("zero", "none", zero_when_read=False)
+
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
         _check(graph, dropped, self.items)
         return Perturbed(replace(graph, x=_zeroed(graph.x, dropped)), _all_rows(graph))
@@ -54,6 +96,8 @@ class ZeroInputs(Mode):
 class ZeroLayers(Mode):
     """Set the rows of dropped nodes to zero before and after every layer."""
 
+    effect = Effect("zero", "none", zero_when_read=True)
+
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
         _check(graph, dropped, self.items)
         return Perturbed(replace(graph, x=_zeroed(graph.x, dropped)), _all_rows(graph), dropped)
@@ -61,6 +105,8 @@ class ZeroLayers(Mode):
 
 class RemoveNodes(Mode):
     """Take dropped nodes and their edges out of the graph. The paper's definition; a removed node has no embedding."""
+
+    effect = Effect("absent", "both", zero_when_read=False)
 
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
         _check(graph, dropped, self.items)
@@ -75,6 +121,7 @@ class DropEdges(Mode):
     """Take dropped links out of the graph, both directions together."""
 
     items = "links"
+    effect = Effect("keep", "link", zero_when_read=False)
 
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
         _check(graph, dropped, self.items)
@@ -83,6 +130,8 @@ class DropEdges(Mode):
 
 class ReceiveOnly(Mode):
     """Dropped nodes hear but do not speak: their outgoing edges vanish, a self-loop included."""
+
+    effect = Effect("keep", "out", zero_when_read=False)
 
     def __call__(self, graph: Graph, dropped: Tensor) -> Perturbed:
         _check(graph, dropped, self.items)

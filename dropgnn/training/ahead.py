@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import torch
 from torch_geometric.data import Data
 
-from dropgnn.engine.shared import plan_allowed
 from dropgnn.errors import InvalidArgument, of_kind
-from dropgnn.graph import Graph
+from dropgnn.nn.embedding import Embedding
+from dropgnn.nn.inputs import graph_of
 from dropgnn.nn.model import DropGNN
 from dropgnn.runs.samplers import Sampler
 from dropgnn.training.loop import inputs
@@ -60,16 +60,16 @@ def drawing(
     if generator is not None:
         of_kind("generator", generator, torch.Generator, "e.g. torch.Generator().manual_seed(0)")
     # What is drawn must not depend on whether the model happens to be evaluated while a thread is at work.
-    plans, sampler = model.can_plan, model.current_sampler if sampler is None else sampler
+    sampler = model.current_sampler if sampler is None else sampler
+    embed = Embedding(model) if model.can_plan else None
 
     def draw(batch: Data) -> tuple[Data, dict[str, Any]]:
         if not hasattr(of_kind("batches", batch, Data, LOADED), "num_graphs"):
             raise InvalidArgument("batches", "must have batch and num_graphs", got=batch, hint=LOADED)
-        x, edge_index, edge_attr, of_node, number = inputs(batch)
-        graph = Graph.of(x, edge_index, edge_attr, of_node, number)
+        graph = graph_of(model.encoder, *inputs(batch))
         runs = sampler(graph, items=model.mode.items, generator=model.generator if generator is None else generator)
         # Whether it may be shared is asked again when the plan is used: here it would only keep the interpreter busy.
-        return batch, {"plan": plan_allowed(model.encoder, model.mode, graph, runs)} if plans else {"runs": runs}
+        return batch, {"runs": runs} if embed is None else {"plan": embed.plan(graph, runs)}
 
     return draw
 

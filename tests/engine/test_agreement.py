@@ -84,6 +84,11 @@ def build(encoder: str, mode: str | Mode, sampler: str, **arguments: Any) -> tup
     made = ENCODERS[encoder]()
     # PNA takes a maximum over messages; where two nodes look alike, rounding decides whose gradient it is.
     graph = awkward_batch(edge_dim=edge_dim_of(encoder), alike=encoder != "pyg-pna")
+    for norm in made.modules():
+        if isinstance(
+            norm, pyg.GraphNorm
+        ):  # of a node alone it makes zeros, and rounding decides what a ReLU makes of them
+            torch.nn.init.constant_(norm.bias, 0.1)
     return DropGNN(made, SAMPLERS[sampler], mode, **arguments).double(), graph
 
 

@@ -143,6 +143,7 @@ def test_nothing_keeps_itself_alive() -> None:
     """A function that held its own outputs would be freed only now and then, and memory would grow meanwhile."""
     model, graph = gin_model(), awkward_batch()
     runs = model.draw(graph, generator=generator())
+    model(graph.x, graph.edge_index, batch=graph.batch, runs=runs)  # the runs keep what is worked out from them
     gc.collect()
     gc.disable()
     try:

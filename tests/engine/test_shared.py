@@ -12,6 +12,7 @@ import torch
 import torch_geometric.nn as pyg
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from dropgnn import GIN, Bernoulli, DropGNN, Exhaustive, Graph, Stratified, Unsupported
 from dropgnn.data.regular import draw_cubic
@@ -29,7 +30,6 @@ from dropgnn.theory.wl import Palette, refine
 from dropgnn.training.ahead import ahead
 from dropgnn.training.loop import inputs
 from tests.conftest import awkward_batch, generator
-from tests.engine.test_agreement import OwnGNN
 
 
 def random_graph(seed: int, nodes: int = 7) -> Graph:
@@ -172,10 +172,24 @@ def test_the_same_on_a_small_graph_is_the_reference(scope: str) -> None:
     assert_engines_agree(model, graph, generator=generator(), inputs=False, tolerance=1e-8)
 
 
+class TotalInside(torch.nn.Module):
+    """Rows that know the sum of all rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = pyg.SAGEConv(3, 4)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        x = self.conv(x, edge_index).relu()
+        return x / x.sum()
+
+
 def test_what_cannot_be_shared_falls_back_and_says_so_once() -> None:
-    model = DropGNN(OwnGNN(), Bernoulli(0.1, r=3), generator=generator())
+    model = DropGNN(TotalInside(), Bernoulli(0.1, r=3), generator=generator())
     x, edges = torch.ones(3, 3), torch.tensor([[0, 1], [1, 2]])
-    with pytest.warns(NotShared, match="OwnGNN is a module of your own"):
+    with pytest.warns(
+        NotShared, match=r"only as far as sum \(TotalInside, test_shared.py:\d+\); from there it is run in full"
+    ):
         model(x, edges)
     with warnings.catch_warnings():
         warnings.simplefilter("error", NotShared)
@@ -185,17 +199,22 @@ def test_what_cannot_be_shared_falls_back_and_says_so_once() -> None:
 @pytest.mark.parametrize(
     ("encoder", "reason"),
     [
-        (lambda: OwnGNN(), "OwnGNN is a module of your own"),
-        (lambda: pyg.GCN(3, 4, 2, dropout=0.5), "features are dropped at random inside the encoder while training"),
-        (lambda: pyg.GAT(3, 4, 2, dropout=0.5), "drops attention at random while training"),
-        (lambda: pyg.GCN(3, 4, 2, norm="graph_norm"), "GraphNorm is not a module known to treat rows one by one"),
-        (lambda: pyg.GCN(3, 4, 2, norm="layer_norm"), "LayerNorm in mode 'graph' looks at a whole graph"),
-        (lambda: pyg.GraphSAGE(3, 4, 2, aggr="lstm"), "SAGEConv aggregates by"),
+        (TotalInside, r"sum \(TotalInside, test_shared.py:"),
+        (lambda: pyg.GCN(3, 4, 2, dropout=0.5), "dropout while training"),
+        (lambda: pyg.GAT(3, 4, 2, dropout=0.5), "GATConv: GATConv drops at random while training"),
+        (lambda: pyg.GCN(3, 4, 2, norm="graph_norm"), r"GraphNorm, graph_norm.py:\d+; called in test_shared.py"),
+        (lambda: pyg.GCN(3, 4, 2, norm="layer_norm"), r"LayerNorm, layer_norm.py"),
+        (
+            lambda: pyg.GraphSAGE(3, 4, 2, aggr="lstm"),
+            "SAGEConv: LSTMAggregation is not known to look only at what arrives",
+        ),
     ],
 )
 def test_sharing_by_name_refuses_with_the_reason(encoder: Any, reason: str) -> None:
     model = DropGNN(encoder(), Bernoulli(0.1, r=3), engine="shared", generator=generator())
-    with pytest.raises(Unsupported, match=rf"engine 'shared' would not be exact: .*{reason}.*; use engine='batched'"):
+    with pytest.raises(
+        Unsupported, match=rf"engine 'shared' would not be exact: .*{reason}.*; use engine='auto' or 'batched'"
+    ):
         model(torch.ones(3, 3), torch.tensor([[0, 1], [1, 2]]))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
+from torch_geometric.nn import GraphConv
 
 from dropgnn import GIN, Bernoulli, DropGNN, DropGNNError, Exhaustive, InvalidArgument, Runs, Unsupported
 from dropgnn.engine.parts import Parts
@@ -22,12 +23,19 @@ def model() -> DropGNN:
     return DropGNN(GIN(1, 4, 2), Bernoulli(0.1, r=5), generator=generator())
 
 
+def weighted(encoder: torch.nn.Module) -> DropGNN:
+    return DropGNN(encoder, Bernoulli(0.1, r=5), generator=generator())
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: model()(Data(x=X, edge_index=EDGES)), r"call model\(data.x, data.edge_index, data.edge_attr, data.batch\)"),
-        (lambda: model()(X, EDGES, torch.zeros(4, dtype=torch.long)), r"pass it by name: model\(x, edge_index, batch=batch\)"),
-        (lambda: model()(X, EDGES, edge_weight=torch.ones(4)), "pass edge_attr=edge_weight.unsqueeze"),
+        (lambda: model()(Data(edge_index=EDGES)), "'x' must be a tensor of node features "),
+        (lambda: model()(Data(x=X, edge_index=EDGES), batch=EDGES[0]), "'batch' must not be given beside PyG's data"),
+        (lambda: model()(HeteroData()), "HeteroData has nodes or edges of several types"),
+        (lambda: model()(X, EDGES, edge_weight=torch.ones(4)), "'edge_weight' is no input of GIN.forward .*inputs are x"),
+        (lambda: model()(X, EDGES, weights=torch.ones(4)), "'weights' is no input of GIN.forward"),
+        (lambda: weighted(GraphConv(1, 2))(X, EDGES, edge_weight=torch.ones(3)), "'edge_weight' must .* 4 nodes or 4 edges"),
         (lambda: model()(X), "'edge_index' must be a tensor"),
     ],
 )  # fmt: skip

@@ -66,7 +66,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DropGNNError], str]] = {
     "no module": (lambda: model(lambda x, e: x), InvalidArgument, r"'encoder' must be a torch.nn.Module \(got function"),
     "a class": (lambda: model(GIN), InvalidArgument, r"'encoder' must be a torch.nn.Module .*pass an instance"),
     "no GNN": (lambda: model(torch.nn.Linear(1, 1)), Unsupported, r"Linear.forward takes 1 argument.*it is no GNN; wrap"),
-    "needs more": (lambda: model(NeedsPositions()), Unsupported, r"NeedsPositions.forward needs 'pos', which .*wrap it"),
+    "needs more": (lambda: model(NeedsPositions())(X, EDGES), InvalidArgument, r"'pos' is needed by NeedsPositions.forward"),
     "cached": (lambda: model(pyg.GCN(1, 2, 1, cached=True)), Unsupported, r"cached=True\) would keep .*set cached=False"),
     "returns a pair": (lambda: model(ReturnsPair())(X, EDGES), InvalidArgument, r"'encoder' must return a matrix .*tuple"),
     "wrong rows": (lambda: model(Halves())(X, EDGES), InvalidArgument, r"must return one row per node, here 12 .*pooled"),
@@ -92,13 +92,14 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DropGNNError], str]] = {
         lambda: model(OwnGNN(), mode="zero-layers")(torch.ones(3, 3), EDGES), Unsupported, r"must reach between the layers",
     ),
     "norm without weights": (
-        lambda: model(NormInside(), sampler=Exhaustive(0.1))(X, EDGES), Unsupported, r"takes no weights.*WeightedBatchNorm",
+        lambda: model(NormInside(), sampler=Exhaustive(0.1), engine="batched")(X, EDGES),
+        Unsupported, r"takes no weights.*WeightedBatchNorm",
     ),
     "reference with norm inside": (
         lambda: model(NormInside(), engine="reference")(X, EDGES), Unsupported, r"copy by copy.*use engine='batched'",
     ),
     "edge norm without weights": (
-        lambda: model(pyg.EdgeCNN(1, 4, 2, norm="batch_norm"), sampler=Exhaustive(0.1))(X, EDGES),
+        lambda: model(pyg.EdgeCNN(1, 4, 2, norm="batch_norm"), sampler=Exhaustive(0.1), engine="batched")(X, EDGES),
         Unsupported, r"takes no weights",
     ),
     "x is a list": (lambda: model()([[1.0]], EDGES), InvalidArgument, r"'x' must be a tensor of node features .*got list"),

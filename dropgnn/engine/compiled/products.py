@@ -31,6 +31,56 @@ def combine_back(x, rows, row, column, value):
 
 
 @compiled()
+def add_rows(x, rows, index):
+    """Sum rows that share an index."""
+    out, one = np.zeros((rows, x.shape[1]), x.dtype), x.dtype.type(1)
+    for entry in range(index.size):
+        _add(out, index[entry], x, entry, one)
+    return out
+
+
+@compiled()
+def sum_segments(x, rows, ptr):
+    """Sum consecutive rows, ``ptr[i]`` to ``ptr[i + 1]``, into the last rows of the result."""
+    out, one, first = np.zeros((rows, x.shape[1]), x.dtype), x.dtype.type(1), rows - ptr.size + 1
+    for row in range(ptr.size - 1):
+        for entry in range(ptr[row], ptr[row + 1]):
+            _add(out, first + row, x, entry, one)
+    return out
+
+
+@compiled()
+def max_segments(x, rows, ptr):
+    """The largest of consecutive rows, entry by entry, as :func:`sum_segments`; zeros where there are none."""
+    out, first = np.zeros((rows, x.shape[1]), x.dtype), rows - ptr.size + 1
+    for row in range(ptr.size - 1):
+        for entry in range(ptr[row], ptr[row + 1]):
+            for feature in range(x.shape[1]):
+                if entry == ptr[row] or not x[entry, feature] <= out[first + row, feature]:
+                    out[first + row, feature] = x[entry, feature]
+    return out
+
+
+@compiled()
+def max_segments_back(gradient, x, out, ptr):
+    """Largest entries share the gradient evenly, as in torch."""
+    found, first, features = np.empty_like(x), out.shape[0] - ptr.size + 1, x.shape[1]
+    share = np.empty(features, x.dtype)
+    for row in range(ptr.size - 1):
+        here = first + row
+        share[:] = 0
+        for entry in range(ptr[row], ptr[row + 1]):
+            for feature in range(features):
+                share[feature] += x[entry, feature] == out[here, feature]
+        for feature in range(features):
+            share[feature] = gradient[here, feature] / max(share[feature], x.dtype.type(1))
+        for entry in range(ptr[row], ptr[row + 1]):
+            for feature in range(features):
+                found[entry, feature] = share[feature] if x[entry, feature] == out[here, feature] else x.dtype.type(0)
+    return found
+
+
+@compiled()
 def hear(x, rows, own, edge_ptr, sender, factor, mean):
     """``factor`` times a state's own row below and the sum, or the mean, of the rows it hears."""
     out = np.empty((rows, x.shape[1]), x.dtype)

@@ -1,0 +1,62 @@
+"""Batch norm on distinct rows: each counts as often as it occurs, with the weights of its copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dropgnn.engine.compiled.tensors import compiles
+from dropgnn.engine.norm import _CompiledNorm
+from dropgnn.engine.rows import Block, Lazy, Rows, rows_of
+from dropgnn.engine.torch_norm import TorchNorm
+
+NAMES = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
+
+
+def batch_norm(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """``torch.nn.functional.batch_norm``."""
+    given: dict[str, Any] = {"weight": None, "bias": None, "training": False, "momentum": 0.1, "eps": 1e-5}
+    given |= dict(zip(NAMES, args, strict=False)) | kwargs
+    rows = given.pop("input")
+    if not isinstance(rows, Rows) or rows.was_touched or any(isinstance(value, Lazy) for value in given.values()):
+        return NotImplemented
+    distinct = rows.distinct()
+    if not given["training"]:
+        return rows_of([Block(function(distinct, **given), rows.level)], rows.space)
+    if rows.dim() != 2 or rows.space is not rows.space.sharing.nodes:
+        return NotImplemented
+    level = rows.space.sharing.level(rows.level)
+    out = weighted_batch_norm(function, (distinct,), given, level.weight, level.rows)
+    return rows_of([Block(out, rows.level)], rows.space)
+
+
+def weighted_batch_norm(
+    function: Any, args: Sequence[Any], kwargs: dict[str, Any], weight: Tensor, rows: int
+) -> Tensor:
+    """Batch norm of rows that count ``weight [M]`` and stand for so many ``rows``."""
+    given: dict[str, Any] = {"weight": None, "bias": None, "training": False, "momentum": 0.1, "eps": 1e-5}
+    given |= dict(zip(NAMES, args, strict=False)) | kwargs
+    x = given["input"]
+    if not given["training"]:
+        return function(*args, **kwargs)
+    torch.nn.functional._verify_batch_size([rows, *x.shape[1:]])  # type: ignore[attr-defined]
+    gain = x.new_ones(x.size(1)) if given["weight"] is None else given["weight"]
+    bias = x.new_zeros(x.size(1)) if given["bias"] is None else given["bias"]
+    norm = _CompiledNorm if compiles(x, rows) else TorchNorm
+    out, mean, variance = norm.apply(x, weight, gain, bias, given["eps"], False)
+    _move(given["running_mean"], given["running_var"], mean, variance, rows, given["momentum"])
+    return out
+
+
+@torch.no_grad()
+def _move(
+    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, rows: int, momentum: float
+) -> None:
+    """Move running statistics as torch does."""
+    if running_mean is not None:
+        running_mean.lerp_(mean.to(running_mean.dtype), momentum)
+    if running_var is not None:
+        running_var.lerp_((variance * (rows / (rows - 1))).to(running_var.dtype), momentum)

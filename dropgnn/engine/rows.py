@@ -1,0 +1,288 @@
+"""The value an encoder's own ``forward`` runs on: a tensor that stands for all rows of all copies and holds the distinct ones.
+
+To anyone who looks, a :class:`Rows` has the shape of all rows. Functions known to act row by row (``rowwise.py``) act on the
+distinct rows. Everything else *expands*: it gets one row per node and copy, as an ordinary tensor, and so does what comes after
+it. That is always exact, because a ``Rows`` is also linked to autograd: what reaches it past ``__torch_function__``, such as a
+custom autograd function, finds all rows, and gradients are summed per distinct row on their way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_any, tree_map
+
+if TYPE_CHECKING:
+    from dropgnn.engine.spaces import Space
+
+plain_torch = torch._C.DisableTorchFunctionSubclass
+"""Within this context functions of torch act on our tensors as on any others."""
+
+
+class CannotShare(BaseException):
+    """What the forward does has no meaning on distinct rows; it must be run again, copy by copy.
+
+    No ``Exception``: a forward that catches those must not catch this.
+    """
+
+
+class Block(NamedTuple):
+    """Distinct rows ``[S_l, ...]`` behind so many layers."""
+
+    rows: Tensor
+    level: int
+
+
+class Lazy(Tensor):
+    """A tensor that is made only if something looks at its entries."""
+
+    space: Space
+
+    def full(self) -> Tensor:
+        """The ordinary tensor."""
+        raise NotImplementedError
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        with plain_torch():
+            act = (HANDLE_ACTS if args and isinstance(args[0], Handle) else ACTS).get(function)
+            if act is not None:
+                found = act(function, args, kwargs)
+                if found is not NotImplemented:
+                    return found
+            return expand(function, args, kwargs)
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, function: Any, types: Sequence[type], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if function._schema.is_mutable and args and isinstance(args[0], Lazy):
+            raise CannotShare(f"{function} writes on rows in place")
+        note(args, f"{function}")
+        return function(*tree_map(_entries, args), **tree_map(_entries, kwargs or {}))
+
+
+class Rows(Lazy):
+    """All rows of all copies, by their distinct rows.
+
+    Args:
+        blocks: Distinct rows, side by side; each block knows behind how many layers it is.
+        space: What the rows are about, nodes or edges.
+    """
+
+    blocks: tuple[Block, ...]
+    node: Any
+    """What autograd had for this value when it was made."""
+    views: WeakSet[Rows]
+    is_view: bool
+
+    @staticmethod
+    def __new__(cls, blocks: tuple[Block, ...], space: Space) -> Rows:
+        first = blocks[0].rows
+        width = [sum(block.rows.size(1) for block in blocks)] if len(blocks) > 1 else list(first.shape[1:])
+        made = Tensor._make_wrapper_subclass(cls, (space.num_rows, *width), dtype=first.dtype, device=first.device)
+        made.blocks, made.space = blocks, space
+        made.node, made.is_view = None, False
+        made.views = WeakSet()
+        return made
+
+    @property
+    def level(self) -> int:
+        """Behind how many layers the rows are."""
+        return max(block.level for block in self.blocks)
+
+    def distinct(self, level: int | None = None) -> Tensor:
+        """All columns of the distinct rows behind ``level`` layers, ``[S_l, ...]``."""
+        level = self.level if level is None else level
+        parts = [self.space.lift(block.rows, block.level, level) for block in self.blocks]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    def full(self) -> Tensor:
+        """One row for each row of all copies. Not kept: a checkpoint that recomputes must find the same history."""
+        with plain_torch():
+            if self.was_touched:
+                return _Open.apply(self)
+            parts = [block.rows.index_select(0, self.space.index(block.level)) for block in self.blocks]
+            return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+    @property
+    def was_touched(self) -> bool:
+        """Whether somebody hooked into the history of this value, or began one, through which it must be read then."""
+        return self.grad_fn is not self.node or (self.node is None and self.requires_grad)
+
+    def rebind(self, blocks: tuple[Block, ...]) -> None:
+        """Stand for other rows: what an edit in place means, as long as no view of the rows lives."""
+        if self.is_view or self.was_touched or len(self.views):
+            raise CannotShare("rows of which there are views are edited in place")
+        made = rows_of(blocks, self.space)
+        if made.shape != self.shape or made.dtype != self.dtype:
+            raise CannotShare("rows are edited in place to another shape or dtype")
+        if made.node is not None:
+            _Rebind.apply(self, made)
+            self.node = self.grad_fn
+        self.blocks = blocks
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        return f"Rows({tuple(self.shape)}, {[tuple(block.rows.shape) for block in self.blocks]} distinct)"
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return self.full().detach().clone() if not self.requires_grad else self.full().__deepcopy__(memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.full().detach().__reduce_ex__(protocol)
+
+
+class Handle(Lazy):
+    """A tensor for all copies that hardly anybody looks into, such as their edges.
+
+    Args:
+        shape: Of the tensor.
+        like: A tensor of its dtype and device.
+        space: What the rows beside it are about.
+        make: Makes it.
+        role: Which input of the encoder it is, if it is one.
+    """
+
+    make: Callable[[], Tensor]
+    made: Tensor | None
+    role: str
+
+    @staticmethod
+    def __new__(
+        cls, shape: Sequence[int], like: Tensor, space: Space, make: Callable[[], Tensor], role: str = ""
+    ) -> Handle:
+        handle = Tensor._make_wrapper_subclass(cls, tuple(shape), dtype=like.dtype, device=like.device)
+        handle.space, handle.make, handle.role, handle.made = space, make, role, None
+        return handle
+
+    def full(self) -> Tensor:
+        if self.made is None:
+            with plain_torch():
+                self.made = self.make()
+        return self.made
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        return f"Handle({self.role or 'tensor'}, {tuple(self.shape)})"
+
+    def __deepcopy__(self, memo: Any) -> Tensor:
+        return self.full().clone()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.full().__reduce_ex__(protocol)
+
+
+ACTS: dict[Any, Callable[[Any, Sequence[Any], dict[str, Any]], Any]] = {}
+"""What functions do with lazy tensors: called with (function, args, kwargs), they return what the function would, or
+``NotImplemented`` where rows must be expanded. Filled by ``rowwise.py`` and ``handles.py``."""
+
+HANDLE_ACTS: dict[Any, Callable[[Any, Sequence[Any], dict[str, Any]], Any]] = {}
+"""Likewise for functions whose first argument is a :class:`Handle`."""
+
+
+def rows_of(blocks: Sequence[Block], space: Space) -> Rows:
+    """A value for these rows, linked to autograd where gradients are wanted."""
+    blocks = tuple(blocks)
+    with plain_torch():
+        if torch.is_grad_enabled() and any(block.rows.requires_grad for block in blocks):
+            made = _Link.apply(space, tuple(block.level for block in blocks), *(block.rows for block in blocks))
+            made.blocks, made.node = blocks, made.grad_fn
+            return made
+        return Rows(blocks, space)
+
+
+def expand(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a function with all rows instead of the distinct ones."""
+    name = getattr(function, "__name__", str(function))
+    if tree_any(lambda value: isinstance(value, Rows), (args, kwargs)):
+        if _writes(name, args, kwargs):
+            raise CannotShare(f"{name} writes on rows in place")
+        note((args, kwargs), name)
+    return function(*tree_map(full, args), **tree_map(full, kwargs))
+
+
+def full(value: Any) -> Any:
+    """The ordinary tensor behind a lazy one; anything else as it is."""
+    return value.full() if isinstance(value, Lazy) else value
+
+
+def note(values: Any, what: str) -> None:
+    """Remember where sharing ended."""
+    spaces: list[Space] = []
+    tree_map(lambda value: spaces.append(value.space) if isinstance(value, Rows) else None, values)
+    if spaces:
+        spaces[0].note(what)
+
+
+def _writes(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether a function writes on its first argument, or on ``out``, and that is lazy."""
+    in_place = name in ("__setitem__", "set_", "__set__") or (name.endswith("_") and not name.endswith("__"))
+    in_place = in_place or (name.startswith("__i") and name not in ("__index__", "__invert__", "__int__"))
+    first = args[0] if args else None
+    return (in_place and isinstance(first, Lazy)) or tree_any(lambda v: isinstance(v, Lazy), kwargs.get("out"))
+
+
+def _entries(value: Any) -> Any:
+    """All rows without history, for what runs below autograd."""
+    if not isinstance(value, Lazy):
+        return value
+    with plain_torch():
+        if not isinstance(value, Rows):
+            return value.full()
+        parts = [block.rows.detach().index_select(0, value.space.index(block.level)) for block in value.blocks]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
+
+
+class _Link(torch.autograd.Function):
+    """Distinct rows to a value that stands for all rows."""
+
+    @staticmethod
+    def forward(ctx: Any, space: Space, levels: tuple[int, ...], *tensors: Tensor) -> Rows:
+        ctx.space, ctx.levels = space, levels
+        ctx.sizes = [tensor.shape for tensor in tensors]
+        return Rows(tuple(map(Block, (tensor.detach() for tensor in tensors), levels)), space)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
+        return None, None, *_sum_per_state(gradients[0], ctx.space, ctx.levels, ctx.sizes)
+
+
+class _Rebind(torch.autograd.Function):
+    """Give a value the history of another that it now stands for."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Rows, made: Rows) -> Rows:
+        ctx.mark_dirty(rows)
+        return rows
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Any, ...]:
+        return None, gradients[0]
+
+
+class _Open(torch.autograd.Function):
+    """All rows, through the value's own history."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Rows) -> Tensor:
+        return _entries(rows)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        return gradients[0]
+
+
+def _sum_per_state(gradient: Tensor, space: Space, levels: Sequence[int], sizes: Sequence[torch.Size]) -> list[Tensor]:
+    """The gradient of every distinct row: the sum over all rows it stands for."""
+    found, first = [], 0
+    for level, size in zip(levels, sizes, strict=True):
+        part = gradient if len(levels) == 1 else gradient[:, first : first + size[1]]
+        first += size[1] if len(levels) > 1 else 0
+        found.append(gradient.new_zeros(size).index_add(0, space.index(level), part))
+    return found

@@ -1,0 +1,144 @@
+"""The general rule: a layer that looks at its own row and at what arrives along edges is called, unchanged, on a small graph.
+
+The nodes of the small graph are the states below and, behind them, the states to be computed, with their own rows; its edges are
+those along which the latter hear the former. Self-loops, in-degrees, softmax over neighbours and several aggregations come out
+right. A layer of K hops gets K rounds of states, one behind the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch_geometric.nn import aggr as aggregations
+from torch_geometric.nn.aggr import Aggregation
+
+from dropgnn.engine.edge_features import kinds_of
+from dropgnn.engine.intercept import Call, is_edges
+from dropgnn.engine.norm import takes_batch_statistics
+from dropgnn.engine.rows import Block, CannotShare, Lazy, Rows, rows_of
+from dropgnn.engine.rules.rule import Rule
+from dropgnn.engine.rules.small_graph import Inside, SmallGraph
+
+ORDERLESS = (
+    aggregations.SumAggregation, aggregations.MeanAggregation, aggregations.MaxAggregation, aggregations.MinAggregation,
+    aggregations.MulAggregation, aggregations.VarAggregation, aggregations.StdAggregation, aggregations.SoftmaxAggregation,
+    aggregations.PowerMeanAggregation, aggregations.MultiAggregation, aggregations.DegreeScalerAggregation,
+)  # fmt: skip
+"""Aggregations that look at the rows that arrive, and not at their order or at how many nodes there are."""
+
+
+class Heard(NamedTuple):
+    """What a layer is given along the edges of a forward.
+
+    Args:
+        rows: The rows it is called with, by argument.
+        edges: Features of the edges it is called with, by argument: one per kind, and the kind of each edge of the graph.
+        rest: Its other arguments, the same for everybody.
+    """
+
+    rows: dict[str, Rows]
+    edges: dict[str, tuple[Tensor, Tensor]]
+    rest: dict[str, Any]
+    level: int
+
+
+def heard(call: Call) -> Heard | None:
+    """A call taken apart, or ``None`` where something in it is not known to be the same for equal rows."""
+    sharing, rows, edges, rest = call.sharing, {}, {}, {}
+    if not is_edges(call.given.get("edge_index"), sharing):
+        return None
+    for name, value in call.given.items():
+        if isinstance(value, Rows):
+            if value.was_touched:
+                return None
+            if value.space is sharing.nodes:
+                rows[name] = value
+            elif value.space is sharing.edges:
+                edges[name] = (value.distinct(), kinds_of(sharing.plan).of_edge)
+            else:
+                return None
+        elif isinstance(value, Lazy):
+            if name != "edge_index":
+                return None
+        elif isinstance(value, Tensor) and value.dim():
+            return None
+        elif (
+            value is None
+            or isinstance(value, (bool, int, float, str))
+            or (isinstance(value, Tensor) and not value.dim())
+        ):
+            rest[name] = value
+        else:
+            return None
+    if "x" not in rows or rest.get("size") is not None:
+        return None
+    return Heard(rows, edges, rest, max(value.level for value in rows.values()))
+
+
+def act_in_general(module: torch.nn.Module, call: Call, *, rounds: int = 1) -> Any:
+    """Call the layer on the small graph."""
+    given, sharing = heard(call), call.sharing
+    norms = takes_batch_statistics(module)
+    if given is None or (rounds > 1 and norms):
+        return NotImplemented
+    graph = SmallGraph([sharing.level(given.level + number) for number in range(rounds + 1)], sharing)
+    arguments: dict[str, Any] = dict(given.rest)
+    below: dict[int, Tensor] = {}
+    for name, rows in given.rows.items():
+        x = sharing.nodes.lift(rows.distinct(), rows.level, given.level)
+        arguments[name] = graph.lift(x)
+        below[id(arguments[name])] = x
+    for name, (features, kind) in given.edges.items():
+        arguments[name] = features.index_select(0, kind[graph.edge.long()])
+    with Inside(graph, below, norms=norms):
+        out = call.run(module, **arguments, edge_index=graph.edge_index)
+    if not isinstance(out, Tensor) or out.dim() < 2 or out.size(0) != graph.num_nodes:
+        if norms:
+            raise CannotShare(f"{type(module).__name__} returns no rows, and has moved its statistics")
+        return NotImplemented
+    return rows_of([Block(out[graph.starts[-2] :], given.level + rounds)], sharing.nodes)
+
+
+def common_obstacle(module: torch.nn.Module) -> str | None:
+    """What no layer may do if it is to be shared."""
+    name = type(module).__name__
+    for part in module.modules():
+        if getattr(part, "flow", "source_to_target") != "source_to_target":
+            return f"{type(part).__name__} sends against the direction of its edges"
+        if getattr(part, "explain", False):
+            return f"{type(part).__name__} is being explained, which wants to see every copy"
+        if isinstance(part, Aggregation) and type(part) not in ORDERLESS and type(part).__name__ != "FusedAggregation":
+            return f"{type(part).__name__} is not known to look only at what arrives"
+        if part.training and _drops(part):
+            return f"{name} drops at random while training"
+    return None
+
+
+def _drops(part: torch.nn.Module) -> bool:
+    if isinstance(part, torch.nn.modules.dropout._DropoutNd):
+        return part.p > 0
+    rate = getattr(part, "dropout", 0.0)
+    return isinstance(rate, (int, float)) and rate > 0
+
+
+def general_rule(
+    kind: type[torch.nn.Module],
+    *,
+    rounds: Callable[[Any], int] = lambda module: 1,
+    obstacle: Callable[[Any], str | None] | None = None,
+) -> Rule:
+    """The rule of a class that looks at its own row and at what arrives along edges, so many hops far.
+
+    Args:
+        kind: The class.
+        rounds: How many rounds of states the result depends on: hops, and one more where degrees of senders count.
+        obstacle: Why a module, as it is set, does something else.
+    """
+
+    def reason(module: torch.nn.Module) -> str | None:
+        return common_obstacle(module) or (None if obstacle is None else obstacle(module))
+
+    return Rule(kind, rounds, reason, lambda module, call: act_in_general(module, call, rounds=rounds(module)))

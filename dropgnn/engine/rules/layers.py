@@ -1,0 +1,132 @@
+"""Layers with rules of their own, where the general one would be slower or wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+import torch_geometric.nn as pyg
+
+from dropgnn.engine.compiled.tensors import compiles
+from dropgnn.engine.edge_features import _Hear
+from dropgnn.engine.intercept import Call
+from dropgnn.engine.norm import RowWeights, WeightedBatchNorm, row_weights
+from dropgnn.engine.products import combine, hear, take_rows
+from dropgnn.engine.rows import Block, Rows, rows_of
+from dropgnn.engine.rules.general import act_in_general, common_obstacle, heard
+from dropgnn.engine.rules.rule import RULES, Rule
+
+SUMS = ("add", "sum", "mean")
+
+NARROW = 4
+"""Rows that become wider by more than this factor are added up before they are mapped."""
+
+
+def _act_gin(conv: pyg.GINConv, call: Call) -> Any:
+    """Sum or mean of what arrives, in a compiled loop, and then the layer's network on the distinct rows."""
+    given = heard(call)
+    if given is None or given.edges or conv.aggr not in SUMS or not _adds_at_once(conv):
+        return act_in_general(conv, call)
+    x, level = given.rows["x"], given.level + 1
+    states = call.sharing.level(level)
+    out = hear(x.distinct(), states, own=1.0 + float(conv.eps), mean=conv.aggr == "mean")
+    return conv.nn(rows_of([Block(out, level)], call.sharing.nodes))
+
+
+def _adds_at_once(conv: Any) -> bool:
+    """Whether a constant, and no parameter, says how much a node's own row counts."""
+    return not conv.eps.requires_grad and not isinstance(conv.eps, torch.nn.Parameter)
+
+
+def _act_sums(conv: pyg.GraphConv | pyg.SAGEConv, call: Call) -> Any:
+    """The sum or mean of what arrives, and the own row, each behind a linear map; the maps go in front of the sum."""
+    given, sharing = heard(call), call.sharing
+    if given is None or given.edges or set(given.rows) != {"x"} or conv.aggr not in SUMS:
+        return act_in_general(conv, call)
+    arriving, own = (conv.lin_rel, conv.lin_root) if isinstance(conv, pyg.GraphConv) else (conv.lin_l, _root(conv))
+    if not _is_plain(arriving) or (own is not None and not _is_plain(own)) or getattr(conv, "project", False):
+        return act_in_general(conv, call)
+    x, states = given.rows["x"].distinct(), sharing.level(given.level + 1)
+    if x.dim() != 2 or arriving.weight.size(0) > NARROW * x.size(1):
+        return act_in_general(conv, call)
+    out = hear(F.linear(x, arriving.weight), states, own=0.0, mean=conv.aggr == "mean")
+    out = out if arriving.bias is None else out + arriving.bias
+    if own is not None:
+        out = out + take_rows(own(x), states.own, sharing.plan.work)
+    if getattr(conv, "normalize", False):
+        out = F.normalize(out, p=2.0, dim=-1)
+    return rows_of([Block(out, given.level + 1)], sharing.nodes)
+
+
+def _root(conv: pyg.SAGEConv) -> Any:
+    return conv.lin_r if conv.root_weight else None
+
+
+def _is_plain(linear: Any) -> bool:
+    """Whether a module is a linear map, and has seen how wide its rows are."""
+    return type(linear) in (torch.nn.Linear, pyg.Linear) and isinstance(linear.weight, torch.nn.Parameter)
+
+
+def _act_gine(conv: pyg.GINEConv, call: Call) -> Any:
+    """Features of edges go through their map once for each kind; what arrives is added up without storing it."""
+    given, sharing = heard(call), call.sharing
+    if given is None or set(given.edges) != {"edge_attr"} or conv.aggr not in SUMS or not _adds_at_once(conv):
+        return act_in_general(conv, call)
+    x, (features, kind) = given.rows["x"].distinct(), given.edges["edge_attr"]
+    features = features if conv.lin is None else conv.lin(features)
+    if (
+        features.dim() != 2
+        or features.shape[1:] != x.shape[1:]
+        or not (compiles(x, sharing.plan.work) and features.dtype == x.dtype)
+    ):
+        return act_in_general(conv, call)
+    states = sharing.level(given.level + 1)
+    heard_along = (states.own, states.edge_ptr, states.sender, states.edge, kind)
+    out = _Hear.apply(x, features, heard_along, 1.0 + float(conv.eps), conv.aggr == "mean")
+    return conv.nn(rows_of([Block(out, given.level + 1)], sharing.nodes))
+
+
+def _act_gcn(conv: pyg.GCNConv, call: Call) -> Any:
+    """Neighbours and itself, over the square roots of both degrees after dropping."""
+    given, sharing = heard(call), call.sharing
+    if given is None or given.edges or not _knows_degrees(conv) or not sharing.plan.degrees:
+        return act_in_general(conv, call, rounds=1 + conv.normalize)
+    x, below, level = conv.lin(given.rows["x"].distinct()), sharing.level(given.level), sharing.level(given.level + 1)
+    row, column = level.receiver, level.sender
+    if sharing.has_loops:
+        others = ~sharing.is_loop[level.edge.long()]
+        row, column = row[others], column[others]
+    value = (below.degree[column].double() * level.degree[row]).rsqrt()
+    row = torch.cat([torch.arange(level.num_states, device=x.device), row])
+    column, value = torch.cat([level.own, column]), torch.cat([1.0 / level.degree.double(), value])
+    out = combine(x, level.num_states, row, column, value, work=sharing.plan.work)
+    out = out if conv.bias is None else out + conv.bias
+    return rows_of([Block(out, given.level + 1)], sharing.nodes)
+
+
+def _knows_degrees(conv: pyg.GCNConv) -> bool:
+    """Whether the degrees after dropping, with a loop at every node, are all that the layer looks at beside what arrives."""
+    return conv.normalize and conv.add_self_loops and not conv.improved and conv.aggr in ("add", "sum")
+
+
+def _act_norm(norm: WeightedBatchNorm, call: Call) -> Any:
+    """Batch norm, and the ReLU behind it, of rows that count as often as they occur."""
+    x, sharing = call.given.get("x"), call.sharing
+    if not isinstance(x, Rows) or x.space is not sharing.nodes or x.was_touched or x.dim() != 2:
+        return NotImplemented
+    level = sharing.level(x.level)
+    with row_weights(RowWeights(level.weight, level.rows)):
+        return rows_of([Block(call.run(norm, x.distinct()), x.level)], sharing.nodes)
+
+
+def _register(kind: type[torch.nn.Module], act: Any, *, rounds: int = 1) -> None:
+    RULES[kind] = Rule(kind, lambda module: rounds, common_obstacle, act)
+
+
+_register(pyg.GraphConv, _act_sums)
+_register(pyg.SAGEConv, _act_sums)
+_register(pyg.GINConv, _act_gin)
+_register(pyg.GINEConv, _act_gine)
+RULES[WeightedBatchNorm] = Rule(WeightedBatchNorm, lambda module: 0, lambda module: None, _act_norm)
+RULES[pyg.GCNConv] = Rule(pyg.GCNConv, lambda conv: 1 + conv.normalize, common_obstacle, _act_gcn, _knows_degrees)

@@ -1,0 +1,183 @@
+"""The small graph that a layer is called on by the general rule, and how its sums and gathers are computed there.
+
+Its nodes are the states below and, behind them, the states to be computed, each with its own row; its edges are those along which
+the latter hear the former, sorted by receiver. A row of the second kind equals one of the first, so that linear maps of all rows
+are computed on the states below alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.overrides import TorchFunctionMode
+
+from dropgnn.engine.compiled import products as compiled
+from dropgnn.engine.compiled.tensors import compiles
+from dropgnn.engine.plan import Level
+from dropgnn.engine.products import take_rows
+from dropgnn.engine.row_norm import weighted_batch_norm
+from dropgnn.engine.rows import CannotShare
+from dropgnn.engine.spaces import Sharing
+
+
+class SmallGraph:
+    """States of some levels, one behind the other, as the nodes of a graph.
+
+    Args:
+        levels: The level below, and those to be computed, round by round.
+        sharing: The forward they belong to.
+
+    Shapes:
+        edge_index ``[2, K]``; edge ``[K]``: the edge of the batch that each is; index ``[M]``: the state of the lowest level
+        whose row each node has.
+    """
+
+    def __init__(self, levels: Sequence[Level], sharing: Sharing) -> None:
+        self.levels, self.sharing = levels, sharing
+        self.starts = [0]
+        for level in levels:
+            self.starts.append(self.starts[-1] + level.num_states)
+        self.work = sharing.plan.work
+        ends, edges = [], []
+        own = torch.arange(levels[0].num_states, device=levels[0].own.device)
+        index = [own]
+        for number, level in enumerate(levels[1:], start=1):
+            receiver, sender = level.receiver + self.starts[number], level.sender.long() + self.starts[number - 1]
+            if sharing.has_loops:  # a node's loop stays a loop
+                sender = torch.where(sharing.is_loop[level.edge.long()], receiver, sender)
+            ends.append(torch.stack([sender, receiver]))
+            edges.append(level.edge)
+            own = own[level.own.long()]
+            index.append(own)
+        self.edge_index, self.edge, self.index = torch.cat(ends, dim=1), torch.cat(edges), torch.cat(index)
+
+    @property
+    def num_nodes(self) -> int:
+        return self.starts[-1]
+
+    def lift(self, x: Tensor) -> Tensor:
+        """Rows of the lowest level as rows of all nodes."""
+        return take_rows(x, self.index, self.work)
+
+
+class Inside(TorchFunctionMode):
+    """Within this context a layer runs on a small graph.
+
+    Args:
+        graph: The small graph.
+        below: The rows of the lowest level, by the ``id`` of the rows of all nodes that were made of them.
+        norms: Whether the layer takes batch statistics.
+    """
+
+    def __init__(self, graph: SmallGraph, below: dict[int, Tensor], *, norms: bool) -> None:
+        super().__init__()
+        self.graph, self.below = graph, below
+        last = graph.levels[-1]
+        # Receivers of a single round are sorted, and each has its edges side by side.
+        single = len(graph.levels) == 2 and not graph.sharing.has_loops
+        self.receiver = graph.edge_index[1] if single else None
+        self.counts = _counts(graph, last) if norms else {}
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if function is F.linear and id(args[0]) in self.below:
+            return self.graph.lift(function(self.below[id(args[0])], *args[1:], **kwargs))
+        if function in _SELECT and len(args) == 3 and not kwargs:
+            return self._select(function, *args)
+        if function is Tensor.scatter_add_ and len(args) == 4 and self._is_receiver(args[2]):
+            return self._sum(function, *args)
+        if function is Tensor.scatter_reduce_ and len(args) == 4 and self._is_receiver(args[2]):
+            return self._largest(function, args, kwargs)
+        if function is F.batch_norm:
+            return self._norm(function, args, kwargs)
+        return function(*args, **kwargs)
+
+    def _select(self, function: Any, x: Tensor, dim: int, index: Tensor) -> Tensor:
+        """Rows by number."""
+        if dim % x.dim() or not x.requires_grad or x.dim() not in (2, 3) or not compiles(x, self.graph.work):
+            return function(x, dim, index)
+        return take_rows(x.flatten(1), index, self.graph.work).view(index.numel(), *x.shape[1:])
+
+    def _is_receiver(self, index: Tensor) -> bool:
+        here = self.receiver
+        return here is not None and index.data_ptr() == here.data_ptr() and index.shape[:1] == here.shape
+
+    def _sum(self, function: Any, out: Tensor, dim: int, index: Tensor, x: Tensor) -> Tensor:
+        """What arrives, added up by receiver; ``out`` are zeros, as PyG's ``scatter`` makes them."""
+        fits = out.size(0) == self.graph.num_nodes and index.shape == x.shape and x.dim() >= 2
+        if dim or not fits or not compiles(x, self.graph.work):
+            return function(out, dim, index, x)
+        assert self.receiver is not None
+        total = _SumByReceiver.apply(x.flatten(1), self.graph.levels[-1].edge_ptr, self.receiver, out.size(0))
+        return total.view(out.size(0), *x.shape[1:])
+
+    def _largest(self, function: Any, args: Any, kwargs: Any) -> Tensor:
+        """The largest, or the smallest, of what arrives, by receiver."""
+        (out, dim, index, x), how = args, kwargs.get("reduce")
+        fits = out.size(0) == self.graph.num_nodes and index.shape == x.shape and x.dim() >= 2
+        known = how in ("amax", "amin") and kwargs.get("include_self") is False and not dim
+        if not fits or not known or not compiles(x, self.graph.work):
+            return function(*args, **kwargs)
+        sign, ptr = (1 if how == "amax" else -1), self.graph.levels[-1].edge_ptr
+        found = _LargestByReceiver.apply(x.flatten(1) if sign > 0 else -x.flatten(1), ptr, out.size(0))
+        return (found if sign > 0 else -found).view(out.size(0), *x.shape[1:])
+
+    def _norm(self, function: Any, args: Any, kwargs: Any) -> Tensor:
+        """States that are computed count, and not those below; a message counts as its receiver."""
+        x = args[0] if args else kwargs["input"]
+        if not self.counts and not kwargs.get("training", args[5] if len(args) > 5 else False):
+            return function(*args, **kwargs)
+        if x.size(0) not in self.counts:
+            raise CannotShare("batch norm inside a layer looks at what are neither its nodes nor its messages")
+        return weighted_batch_norm(function, args, kwargs, *self.counts[x.size(0)])
+
+
+_SELECT = (Tensor.index_select, torch.index_select)
+
+
+def _counts(graph: SmallGraph, last: Level) -> dict[int, tuple[Tensor, int]]:
+    """How much rows count and how many they stand for, by the number of rows; nothing where that does not tell nodes from
+    messages."""
+    weight = last.weight.new_zeros(graph.num_nodes)
+    weight[graph.starts[-2] :] = last.weight
+    if last.sender.numel() == graph.num_nodes:
+        return {}
+    messages = int((last.count * last.edge_ptr.diff()).sum())
+    return {graph.num_nodes: (weight, last.rows), last.sender.numel(): (last.weight[last.receiver], messages)}
+
+
+class _SumByReceiver(torch.autograd.Function):
+    """Rows of messages to rows of nodes, the last of which hear them."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, ptr: Tensor, receiver: Tensor, nodes: int) -> Tensor:
+        ctx.save_for_backward(receiver)
+        return torch.from_numpy(compiled.sum_segments(x.detach().contiguous().numpy(), nodes, ptr.numpy()))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        (receiver,) = ctx.saved_tensors
+        return gradients[0].index_select(0, receiver), None, None, None
+
+
+class _LargestByReceiver(torch.autograd.Function):
+    """As :class:`_SumByReceiver`, with a maximum for the sum."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, ptr: Tensor, nodes: int) -> Tensor:
+        x = x.contiguous()
+        out = torch.from_numpy(compiled.max_segments(x.detach().numpy(), nodes, ptr.numpy()))
+        ctx.save_for_backward(x, out, ptr)
+        return out
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        arrays = (tensor.detach().numpy() for tensor in (gradients[0].contiguous(), *ctx.saved_tensors))
+        return torch.from_numpy(compiled.max_segments_back(*arrays)), None, None
