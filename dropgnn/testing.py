@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.allowed import why_not
+from dropgnn.engine.rules.check import difference
 from dropgnn.graph import Graph, offsets
 from dropgnn.nn.model import DropGNN
 from dropgnn.nn.outcome import Outcome
@@ -70,6 +71,25 @@ def assert_batch_mates_irrelevant(
         alone = _call(model, *_single(graph, runs, number)).prediction
         mine = together[number : number + 1] if model.predicts_graphs else together[nodes]
         _assert_close(alone, mine, f"prediction for graph {number} by itself", tolerance)
+
+
+def assert_layer_looks_only_at_its_edges(
+    layer: torch.nn.Module,
+    call: Callable[..., Tensor] = lambda layer, x, edge_index, edge_attr: layer(x, edge_index),
+    *,
+    hops: int = 1,
+    degrees: bool = False,
+) -> None:
+    """A layer gives the same where equal rows are computed once: what :func:`dropgnn.nn.share_layer` says of it is true.
+
+    Args:
+        layer: A layer for three features per node, on random graphs with loops, nodes alone and equal features.
+        call: ``(layer, x, edge_index, edge_attr) -> rows``, edge_attr with two features; by default without them.
+        hops, degrees: As for ``share_layer``.
+    """
+    found = difference(layer, call, rounds=hops + degrees)
+    if found is not None:
+        raise AssertionError(f"{type(layer).__name__} {found}")
 
 
 def permute(graph: Graph, runs: Runs, order: Tensor) -> tuple[Graph, Runs]:

@@ -107,10 +107,19 @@ def _shared_call(
         if reason is None:
             return found
         if isinstance(module, MessagePassing):  # the forward of other modules may go further than their rule
-            sharing.end(f"{type(module).__name__}: {reason}")
+            sharing.end(_explained(module, reason, args, kwargs, sharing))
     if not isinstance(module, MessagePassing):
         return call(module, *args, **kwargs)
     return call(module, *tree_map(full, args), **tree_map(full, kwargs))
+
+
+def _explained(module: torch.nn.Module, reason: str, args: Any, kwargs: Any, sharing: Sharing) -> str:
+    """Why a layer is run copy by copy; one without a rule is tried, where someone will read of it."""
+    if rule_of(module) is not None or not sharing.trace or sharing.ended:
+        return f"{type(module).__name__}: {reason}"
+    from dropgnn.engine.rules.check import verdict
+
+    return verdict(module, args, kwargs)
 
 
 def _by_rule(

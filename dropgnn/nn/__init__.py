@@ -9,6 +9,7 @@ from dropgnn.nn.model import DropGNN
 from dropgnn.nn.mpnn import MPNN
 from dropgnn.nn.one_gnn import OneGNN
 from dropgnn.nn.outcome import Outcome
+from dropgnn.nn.sharing import SharingReport, share_layer
 
 __all__ = [
     "AGGREGATORS",
@@ -25,7 +26,9 @@ __all__ = [
     "Outcome",
     "Pooled",
     "Set2SetReadout",
+    "SharingReport",
     "Sum",
     "TransformSum",
     "WeightedBatchNorm",
+    "share_layer",
 ]

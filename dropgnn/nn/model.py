@@ -23,6 +23,7 @@ from dropgnn.nn.embedding import Embedding
 from dropgnn.nn.inputs import graph_of
 from dropgnn.nn.outcome import Outcome
 from dropgnn.nn.passing import run_model
+from dropgnn.nn.sharing import SharingReport, report
 from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
 from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler, Stratified
@@ -261,6 +262,29 @@ class DropGNN(torch.nn.Module):
             raise Unsupported(f"engine 'shared' would not be exact: {embed.obstacle}; use engine='auto' or 'batched'")
         embed.count_layers(graph, runs)
         return embed.plan(graph, runs)
+
+    def sharing(
+        self,
+        x: Tensor | BaseData,
+        edge_index: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+        batch: Tensor | None = None,
+        num_graphs: int | None = None,
+        *,
+        generator: torch.Generator | None = None,
+        **more: Tensor | None,
+    ) -> SharingReport:
+        """How far equal rows are computed once on a batch, where that ends, and what it saves; inputs as for :meth:`forward`.
+
+        >>> from torch_geometric.nn import GCN
+        >>> model = DropGNN(GCN(1, 4, num_layers=2), Exhaustive(p=0.1, k=1))
+        >>> print(model.eval().sharing(torch.ones(4, 1), torch.tensor([[0, 1, 2], [1, 2, 3]])))
+        GCN: 20 rows per layer in all copies; distinct, layer by layer: 4, 8, 13
+        shared to the end: 2.4 times fewer rows
+        """
+        graph = graph_of(self.encoder, x, edge_index, edge_attr, batch, num_graphs, more)
+        check_inputs(self.encoder, graph, pooled=self.pooled)
+        return report(Embedding(self), graph, self.draw(graph, generator=generator))
 
     def _check_auxiliary(self, runs: Runs) -> None:
         if not runs.equally_weighted and self.auxiliary is not None and takes_batch_statistics(self.auxiliary):

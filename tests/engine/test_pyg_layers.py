@@ -12,6 +12,7 @@ import torch_geometric.nn as pyg
 from torch import Tensor
 from torch_geometric.nn import conv as namespace
 
+from docs import make_layers
 from dropgnn import Bernoulli, Exhaustive, Graph
 from dropgnn.engine.batched import batched
 from dropgnn.engine.distinct import share
@@ -265,6 +266,11 @@ def test_shared_by_rule(name: str) -> None:
 @pytest.mark.parametrize("name", EXPAND)
 def test_run_copy_by_copy(name: str) -> None:
     compare(*EXPAND[name], shared=False)
+
+
+def test_the_page_of_layers_is_up_to_date() -> None:
+    page = make_layers.OUT.read_text(encoding="utf-8")
+    assert set(make_layers.table().splitlines()) <= set(page.splitlines()), "run python docs/make_layers.py"
 
 
 def test_every_class_of_pyg_has_a_rule_or_a_reason() -> None:
