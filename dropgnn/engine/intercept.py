@@ -33,6 +33,10 @@ GLOBAL_HOOKS = (
 )  # fmt: skip
 
 
+_TELLING = frozenset((Rows, Handle, tuple, list, dict))
+"""Types of arguments that stand for rows of all copies, or may hold some."""
+
+
 def install() -> None:
     """Wrap the call of PyG's layers, and of other classes that have rules; once."""
     for kind in (MessagePassing, *RULES):
@@ -49,12 +53,13 @@ def _wrap(kind: type[torch.nn.Module]) -> None:
     @wraps(call)
     def wrapped(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         for value in args:
-            if isinstance(value, Lazy) or type(value) is tuple:
-                break
-        else:
-            if not kwargs or not any(isinstance(value, Lazy) for value in kwargs.values()):
-                return call(self, *args, **kwargs)
-        return _shared_call(call, self, args, kwargs)
+            if type(value) in _TELLING:
+                return _shared_call(call, self, args, kwargs)
+        if kwargs:
+            for value in kwargs.values():
+                if type(value) in _TELLING:
+                    return _shared_call(call, self, args, kwargs)
+        return call(self, *args, **kwargs)
 
     wrapped.shares_rows = True  # type: ignore[attr-defined]
     kind.__call__ = wrapped  # type: ignore[method-assign]
