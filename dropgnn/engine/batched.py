@@ -8,7 +8,8 @@ from torch import Tensor
 from dropgnn.engine.copies import expand, perturb
 from dropgnn.engine.embedded import Rows
 from dropgnn.engine.layers import as_layered, walk
-from dropgnn.engine.norm import RowWeights, find_batch_norm, row_weights
+from dropgnn.engine.norm import RowWeights, row_weights
+from dropgnn.engine.weighing import weighing
 from dropgnn.engine.whole import call_whole
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
@@ -29,8 +30,8 @@ def batched(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, p
     copies, node = expand(graph, runs)
     left, rows, silenced = perturb(copies, mode, runs.mask())
     layered = None if pooled or graph.extra else as_layered(encoder)
-    check_norms(encoder, runs)
-    with row_weights(None if runs.equally_weighted else RowWeights(runs.weight[left.batch], left.batch.numel())):
+    weights = None if runs.equally_weighted else RowWeights(runs.weight[left.batch], left.batch.numel())
+    with row_weights(weights), weighing(encoder, runs, lambda: left):
         if layered is not None:
             x = walk(layered, left, silenced)
         elif silenced is not None:
@@ -47,17 +48,6 @@ def as_rows(x: Tensor, owner: Tensor, copy: Tensor, graph: Graph, runs: Runs, po
     if pooled:
         return Rows(x, owner, copy, runs.weight[copy], graph.num_graphs, runs)
     return Rows(x, owner, copy, runs.row_weights(owner, copy), graph.num_nodes, runs)
-
-
-def check_norms(encoder: torch.nn.Module, runs: Runs) -> None:
-    """Refuse batch statistics that would weigh unequal copies alike."""
-    norm = None if runs.equally_weighted else find_batch_norm(encoder, unweighted=True)
-    if norm is not None:
-        raise Unsupported(
-            f"{type(encoder).__name__} is training with a batch norm that takes no weights, '{norm}', on copies of unequal "
-            "weight; use dropgnn.nn.WeightedBatchNorm in its place, train on random runs with one r for all graphs, or train "
-            "without batch norm"
-        )
 
 
 def check_rows(got: int, expected: int, pooled: bool) -> None:

@@ -20,13 +20,13 @@ from dropgnn.engine.edge_features import kinds_of
 from dropgnn.engine.embedded import Embedded
 from dropgnn.engine.handles import batch_of, edge_index_of
 from dropgnn.engine.intercept import GLOBAL_HOOKS
-from dropgnn.engine.norm import find_batch_norm
 from dropgnn.engine.plan import SharedPlan, TooShallow
 from dropgnn.engine.planning import make_plan
 from dropgnn.engine.rows import Block, CannotShare, Rows, rows_of
 from dropgnn.engine.rules.rule import rule_of
 from dropgnn.engine.shared_rows import SharedRows
 from dropgnn.engine.spaces import Sharing
+from dropgnn.engine.weighing import weighing
 from dropgnn.engine.whole import call_with, given_to
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
@@ -91,13 +91,11 @@ def share(
         for _ in range(2):
             sharing = Sharing(plan_for(encoder, mode, graph, runs) if given is None else given, trace=trace)
             try:
-                out = _run(encoder, sharing)
-                lost = sharing.ended and (
-                    strict or (not runs.equally_weighted and find_batch_norm(encoder) is not None)
-                )
-                if not lost:
+                with weighing(encoder, runs, lambda made=sharing: made.copies.graph):  # type: ignore[misc]
+                    out = _run(encoder, sharing)
+                if not (strict and sharing.ended):
                     return _embedded(out, sharing, pooled=pooled), sharing
-                break  # what was expanded has lost its weights, and nobody may weigh it by another rule
+                break
             except TooShallow:  # made for fewer layers
                 given = None
             except CannotShare as problem:

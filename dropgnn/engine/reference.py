@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dropgnn.engine.batched import as_rows, batched, check_norms, check_rows, needs_layers
+from dropgnn.engine.batched import as_rows, batched, check_rows, needs_layers
 from dropgnn.engine.copies import perturb
 from dropgnn.engine.embedded import Rows
 from dropgnn.engine.layers import Layered, as_layered, enter, silence
@@ -29,7 +29,6 @@ def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *,
         return batched(encoder, mode, graph, runs, pooled=pooled)
 
     layered = None if pooled or graph.extra else as_layered(encoder)
-    check_norms(encoder, runs)
     if layered is not None:
         outs = _layer_by_layer(layered, seen, runs)
     elif any(perturbed.silenced is not None for perturbed in seen):

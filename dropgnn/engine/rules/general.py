@@ -84,7 +84,7 @@ def act_in_general(module: torch.nn.Module, call: Call, *, rounds: int = 1) -> A
     norms = takes_batch_statistics(module)
     if given is None or (rounds > 1 and norms):
         return NotImplemented
-    graph = SmallGraph([sharing.level(given.level + number) for number in range(rounds + 1)], sharing)
+    graph = SmallGraph([sharing.level(given.level + number) for number in range(rounds + 1)], sharing, norms=norms)
     arguments: dict[str, Any] = dict(given.rest)
     below: dict[int, Tensor] = {}
     for name, rows in given.rows.items():
@@ -99,7 +99,7 @@ def act_in_general(module: torch.nn.Module, call: Call, *, rounds: int = 1) -> A
         if norms:
             raise CannotShare(f"{type(module).__name__} returns no rows, and has moved its statistics")
         return NotImplemented
-    return rows_of([Block(out[graph.starts[-2] :], given.level + rounds)], sharing.nodes)
+    return rows_of([Block(out[graph.starts[-2] : graph.starts[-1]], given.level + rounds)], sharing.nodes)
 
 
 def common_obstacle(module: torch.nn.Module) -> str | None:

@@ -31,13 +31,15 @@ class SmallGraph:
     Args:
         levels: The level below, and those to be computed, round by round.
         sharing: The forward they belong to.
+        norms: Whether batch statistics will be taken. Nodes and messages are told apart by their number: where there are as
+            many, one node more that nobody hears.
 
     Shapes:
         edge_index ``[2, K]``; edge ``[K]``: the edge of the batch that each is; index ``[M]``: the state of the lowest level
         whose row each node has.
     """
 
-    def __init__(self, levels: Sequence[Level], sharing: Sharing) -> None:
+    def __init__(self, levels: Sequence[Level], sharing: Sharing, *, norms: bool = False) -> None:
         self.levels, self.sharing = levels, sharing
         self.starts = [0]
         for level in levels:
@@ -54,11 +56,13 @@ class SmallGraph:
             edges.append(level.edge)
             own = own[level.own.long()]
             index.append(own)
-        self.edge_index, self.edge, self.index = torch.cat(ends, dim=1), torch.cat(edges), torch.cat(index)
+        self.edge_index, self.edge = torch.cat(ends, dim=1), torch.cat(edges)
+        self.padded = norms and self.edge.numel() == self.starts[-1]
+        self.index = torch.cat([*index, index[0].new_zeros(int(self.padded))])
 
     @property
     def num_nodes(self) -> int:
-        return self.starts[-1]
+        return self.starts[-1] + self.padded
 
     def lift(self, x: Tensor) -> Tensor:
         """Rows of the lowest level as rows of all nodes."""
@@ -79,7 +83,7 @@ class Inside(TorchFunctionMode):
         self.graph, self.below = graph, below
         last = graph.levels[-1]
         # Receivers of a single round are sorted, and each has its edges side by side.
-        single = len(graph.levels) == 2 and not graph.sharing.has_loops
+        single = len(graph.levels) == 2 and not graph.sharing.has_loops and not graph.padded
         self.receiver = graph.edge_index[1] if single else None
         self.counts = _counts(graph, last) if norms else {}
 
@@ -141,12 +145,9 @@ _SELECT = (Tensor.index_select, torch.index_select)
 
 
 def _counts(graph: SmallGraph, last: Level) -> dict[int, tuple[Tensor, int]]:
-    """How much rows count and how many they stand for, by the number of rows; nothing where that does not tell nodes from
-    messages."""
+    """How much rows count and how many they stand for, by the number of rows."""
     weight = last.weight.new_zeros(graph.num_nodes)
-    weight[graph.starts[-2] :] = last.weight
-    if last.sender.numel() == graph.num_nodes:
-        return {}
+    weight[graph.starts[-2] : graph.starts[-1]] = last.weight
     messages = int((last.count * last.edge_ptr.diff()).sum())
     return {graph.num_nodes: (weight, last.rows), last.sender.numel(): (last.weight[last.receiver], messages)}
 
