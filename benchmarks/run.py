@@ -61,6 +61,7 @@ def measure(workload: Workload, *, repeats: int, threads: int) -> dict[str, Any]
         "batched / shared": step["batched"] / step["shared"] if "batched" in step else None,
         "shared / plain": step["shared"] / step["plain"],
         "goal": workload.goal,
+        "bound": trainers["shared"].bound(),
     }
 
 

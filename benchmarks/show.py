@@ -38,8 +38,19 @@ def show(results: dict[str, Any], console: Console) -> None:
 
 
 def _steps(rows: list[dict[str, Any]], threads: int) -> Table:
-    table = _table(f"Milliseconds per training step, threads: {threads}", "workload", *CONTESTANTS, "gain", "price")
-    table.caption = "gain: batched / shared (at least); price: shared / plain (at most)"
+    table = _table(
+        f"Milliseconds per training step, threads: {threads}",
+        "workload",
+        *CONTESTANTS,
+        "gain",
+        "price",
+        "rows",
+        "edges",
+    )
+    table.caption = (
+        "gain: batched / shared (at least); price: shared / plain (at most); rows, edges: those that layers compute over "
+        "those of a plain step, which is what the price could be"
+    )
     for row in rows:
         step, (least, most) = row["milliseconds"], row["goal"] or (None, None)
         gained, paid = row["batched / shared"], row["shared / plain"]
@@ -48,6 +59,7 @@ def _steps(rows: list[dict[str, Any]], threads: int) -> Table:
             *(_milliseconds(step.get(name)) for name in CONTESTANTS),
             "" if gained is None else _marked(gained, least, least is None or gained >= least),
             _marked(paid, most, most is None or paid <= most),
+            *(f"{row['bound'][name]:.1f}" if "bound" in row else "" for name in ("rows", "edges")),
         )
     return table
 

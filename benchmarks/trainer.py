@@ -98,6 +98,14 @@ class Trainer:
             self.parts.take(self.chosen[number]) if self.keeps_plan else self.model.plan(*inputs(self.batches[number]))
         )
 
+    def bound(self) -> dict[str, float]:
+        """What the price could be: distinct rows and edges that the layers compute, over those of a plain step."""
+        plan, batch = self.plan(0), self.batches[0]
+        levels = plan.levels[1:]
+        rows, edges = (sum(one.num_states for one in levels), sum(one.sender.numel() for one in levels))
+        layers = max(len(levels), 1)
+        return {"rows": rows / (layers * batch.num_nodes), "edges": edges / (layers * max(batch.num_edges, 1))}
+
     def _step(self, loss: Tensor) -> None:
         self.optimizer.zero_grad()
         loss.backward()
