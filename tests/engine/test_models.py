@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from dropgnn import Bernoulli, DropGNN, Exhaustive, Graph
+from dropgnn import Bernoulli, DropGNN, Exhaustive, Graph, compiling
 from dropgnn.nn import Pooled
 from tests.conftest import awkward_batch, generator
 
@@ -239,6 +239,13 @@ def assert_the_same(encoder: nn.Module, mode: str, sampler: Any, training: bool,
 def test_models_of_nodes(name: str, mode: str, sampler: Any, training: bool) -> None:
     torch.manual_seed(0)
     assert_the_same(NODES[name](), mode, sampler, training, head=Pooled(nn.LazyLinear(2)) if mode == "edges" else None)
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_models_without_compiled_loops(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "SMALL", 10**18)
+    torch.manual_seed(0)
+    assert_the_same(NODES[name](), *SETTINGS[1])
 
 
 @pytest.mark.parametrize(("mode", "sampler", "training"), SETTINGS, ids=["zero", "remove", "edges"])
