@@ -19,8 +19,9 @@ MOST_DIGITS = 40
 
 def real(argument: str, value: Any, rule: str, fits: Callable[[Any], bool] = lambda value: True) -> None:
     """Refuse what is not a finite real number (a truth value is none), or does not fit."""
+    plain = value.item() if isinstance(value, np.generic) else value  # numpy warns where Python compares
     try:
-        good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and fits(value)
+        good = isinstance(plain, Real) and not isinstance(plain, bool) and math.isfinite(plain) and fits(plain)
     except OverflowError:  # whole numbers and fractions beyond the largest float
         good = False
     if not good:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -94,7 +95,7 @@ def _sizes(step: sparse.csr_array, rows: np.ndarray, hops: int) -> np.ndarray:
 
 def best_probability(gamma: float) -> float:
     r"""The p that makes 1-dropouts most frequent, :math:`p^* = 1 / (1 + \gamma)`."""
-    _check_gamma(gamma)
+    gamma = _check_gamma(gamma)
     return 1.0 / (1.0 + gamma)
 
 
@@ -104,7 +105,7 @@ def dropout_probability(gamma: int, k: int, p: Fraction | float) -> Fraction | f
     >>> dropout_probability(3, 1, Fraction(1, 4))
     Fraction(27, 256)
     """
-    _check_gamma(gamma)
+    gamma = _check_gamma(gamma)
     real(
         "k",
         k,
@@ -121,13 +122,13 @@ def dropout_probability(gamma: int, k: int, p: Fraction | float) -> Fraction | f
 
 def runs_for_one_dropouts(gamma: float) -> int:
     r"""Runs after which every 1-dropout is expected at least once, :math:`r \ge e (\gamma + 1)`."""
-    _check_gamma(gamma)
+    gamma = _check_gamma(gamma)
     return _whole(lambda: math.e * (gamma + 1))
 
 
 def runs_to_see(gamma: float, k: float) -> int:
     r"""Runs after which one specific k-dropout is expected once at :math:`p^*`; about :math:`e \gamma^k`."""
-    _check_gamma(gamma)
+    gamma = _check_gamma(gamma)
     real("k", k, f"must lie between 0 and gamma = {float(gamma):g}", lambda k: 0 <= k <= gamma)
     gamma, k = float(gamma), float(k)
     p = best_probability(gamma)
@@ -199,12 +200,14 @@ def _whole(runs: Callable[[], float]) -> int:
         ) from None
 
 
-def _check_gamma(gamma: float) -> None:
+def _check_gamma(gamma: float) -> Any:
+    """``gamma`` as a plain number: numpy warns where Python compares."""
     real("gamma", gamma, "must be a finite number of at least 0", lambda gamma: gamma >= 0)
+    return gamma.item() if isinstance(gamma, np.generic) else gamma
 
 
 def _check_promise(gamma: float, delta: float, t: float, nodes: int) -> None:
-    _check_gamma(gamma)
+    gamma = _check_gamma(gamma)
     check_delta_and_t(delta, t)
     real("nodes", nodes, "must be at least 1", lambda nodes: nodes >= 1)
 
