@@ -29,8 +29,8 @@ def runs_to_tell(a: Fraction | float, b: Fraction | float, *, error: float = 0.0
     if a == b:
         raise InvalidArgument("a, b", "must be two different probabilities", got=(a, b))
     middle = (a + b) / 2
-    apart = norm.ppf(1 - error / 2) * math.sqrt(2 * middle * (1 - middle))
-    apart += norm.ppf(1 - error) * math.sqrt(a * (1 - a) + b * (1 - b))
+    apart = float(norm.ppf(1 - error / 2)) * math.sqrt(2 * middle * (1 - middle))
+    apart += float(norm.ppf(1 - error)) * math.sqrt(a * (1 - a) + b * (1 - b))
     try:
         return math.ceil((apart / (a - b)) ** 2)
     except OverflowError:
