@@ -23,6 +23,10 @@ from dropgnn.engine.torch_norm import TorchNorm, count_over_ranks
 from dropgnn.errors import InvalidArgument, real_number, whole_number, yes_or_no
 
 
+MAX_FEATURES = 2**24
+"""The widest rows; more is a typing error, and takes memory before anything can be said."""
+
+
 class RowWeights(NamedTuple):
     """How much each row counts, shape ``[M]``, and how many rows they stand for where equal rows are one."""
 
@@ -66,7 +70,7 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
     """The processes over whose rows batch statistics are taken while training; by default those of this one."""
 
     def __init__(self, num_features: int, *, relu: bool = False, **arguments: Any) -> None:
-        num_features = whole_number("num_features", num_features, least=1)
+        num_features = whole_number("num_features", num_features, least=1, most=MAX_FEATURES)
         if "eps" in arguments:
             arguments["eps"] = real_number("eps", arguments["eps"], least=1e-38)
         if arguments.get("momentum") is not None:
@@ -75,6 +79,8 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
         self.relu = yes_or_no("relu", relu)
 
     def forward(self, x: Tensor) -> Tensor:
+        if x.dim() > 1 and x.size(1) != self.num_features:
+            raise InvalidArgument("x", f"must have the norm's {self.num_features} features", got=x.size(1))
         given = _weights.get()
         if self.group is not None and self.training:
             return self._over_ranks(x, given)
