@@ -22,7 +22,6 @@ from dropgnn.engine.modules import inside
 from dropgnn.engine.torch_norm import TorchNorm, count_over_ranks
 from dropgnn.errors import InvalidArgument, real_number, whole_number, yes_or_no
 
-
 MAX_FEATURES = 2**24
 """The widest rows; more is a typing error, and takes memory before anything can be said."""
 
