@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 
 import pytest
 
 from dropgnn.interrupts import interrupts_deferred, interrupts_held
+
+
+@pytest.fixture(autouse=True)
+def _interrupts_count() -> Iterator[None]:
+    """Also where the tests were started in the background by a shell, which ignores them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be blocked on this system")

@@ -28,6 +28,7 @@ from dropgnn.data.collection import Collection
 from dropgnn.data.synthetic import task
 from dropgnn.engine import ENGINES
 from dropgnn.engine.parts import Parts
+from dropgnn.engine.rules.rule import RULES
 from dropgnn.nn import (
     AGGREGATORS,
     MPNN,
@@ -41,6 +42,7 @@ from dropgnn.nn import (
     Sum,
     TransformSum,
     WeightedBatchNorm,
+    share_layer,
 )
 from dropgnn.nn.aggregate import Collected, aggregator_by_name
 from dropgnn.runs.modes import MODES, DropEdges, Perturbed, ReceiveOnly, RemoveNodes, ZeroInputs, ZeroLayers
@@ -114,6 +116,15 @@ def embedded() -> Any:
 
 def collected() -> Collected:
     return Collected(torch.ones(5, 11), torch.ones(5, dtype=torch.float64))
+
+
+class Registered(torch.nn.Module):
+    """A layer that is made known, and forgotten again."""
+
+
+def registered(kind: Any, **arguments: Any) -> None:
+    share_layer(kind, **arguments)
+    del RULES[kind]
 
 
 def planned(**arguments: Any) -> object:
@@ -270,6 +281,7 @@ CALLS: dict[str, Call] = {
     "Structure.of": Call(
         lambda **a: Structure.of(**a), lambda: {"edge_index": EDGES.numpy(), "num_nodes": 5, "colour": [0, 0, 1, 1, 1]}
     ),
+    "share_layer": Call(registered, lambda: {"kind": Registered, "hops": 2, "degrees": True}),
     "Collection item": Call(lambda number: collection()[number], lambda: {"number": 1}),
     "distinguish": Call(
         lambda **a: str(distinguish(**a)),

@@ -68,8 +68,9 @@ INTERNAL = {
 }
 """Modules of ``dropgnn.runs`` that nobody calls from outside."""
 
-ABSTRACT = {"Aggregator", "Encoder", "Mode", "Sampler", "Effect"}
-"""Classes to be subclassed, not called; and what a mode says of itself, which is a plain tuple."""
+ABSTRACT = {"Aggregator", "Encoder", "Mode", "Sampler", "Effect", "SharingReport"}
+"""Classes to be subclassed, not called; and plain values: what a mode says of itself, and what a model says of its
+sharing."""
 
 
 def wrong_arguments(name: str, number: int) -> tuple[str, dict[str, Any]]:

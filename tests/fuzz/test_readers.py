@@ -19,7 +19,7 @@ NAMES = [reader.name for reader in READERS]
 OPENERS = {
     "open", "read_text", "read_bytes", "read_json", "fromfile", "memmap", "open_npy", "loadtxt", "genfromtxt", "safe_open",
     "load_file", "load_tensors", "read_graphml", "read_edgelist", "read_gml", "read_gpickle", "read_graph6", "ZipFile",
-    "retrieve", "urlopen", "urlretrieve", "DictReader", "TUDataset", "download_url", "read_csv", "read_parquet", "read_table",
+    "retrieve", "urlopen", "urlretrieve", "DictReader", "TUDataset", "download_url", "read_csv", "read_parquet",
     "read_excel", "iterparse", "mmap", "SDMolSupplier", "SmilesMolSupplier",
 }  # fmt: skip
 """Calls that open a file, or read one."""
