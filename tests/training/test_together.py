@@ -46,7 +46,7 @@ def test_the_global_state_is_left_alone() -> None:
     views = Views(one.model, four_cycles())
     seen = next(iter(views.to_train([torch.arange(4)], generator())))
     one.step(seen, auxiliary_share=0.3)
-    with pytest.raises(InvalidArgument, match="'unknown' is no input of GIN.forward"):
+    with pytest.raises(InvalidArgument, match=r"'unknown' is no input of GIN\.forward"):
         one.step((seen[0], {"unknown": 1}), auxiliary_share=0.3)
     assert torch.equal(torch.get_rng_state(), before)
 
