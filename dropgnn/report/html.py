@@ -35,6 +35,8 @@ p span { padding: .1em .4em; border-radius: 4px; }
 .scrolling th, .scrolling td { padding: .4rem .55rem; }
 .scrolling td { white-space: nowrap; }
 .scrolling td:first-child { white-space: normal; }
+.words table { width: 100%; }
+.words th, .words td { white-space: normal; text-align: left; }
 code { background: #eef1f4; padding: .1em .35em; border-radius: 4px; font-size: .92em; overflow-wrap: anywhere; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .9rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 @media (max-width: 44rem) {
@@ -84,9 +86,9 @@ def table(
     return "\n".join([*lines, "</tbody>", "</table>"])
 
 
-def scrolling(inner: str) -> str:
-    """Something wide, which scrolls by itself instead of the page."""
-    return f'<div class="scrolling">\n{inner}\n</div>'
+def scrolling(inner: str, *, words: bool = False) -> str:
+    """Something wide, which scrolls by itself instead of the page; a table of ``words`` breaks its lines instead."""
+    return f'<div class="scrolling{" words" if words else ""}">\n{inner}\n</div>'
 
 
 def _cell(cell: str | Marked, *, soft: bool) -> str:

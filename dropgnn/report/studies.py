@@ -64,7 +64,7 @@ def report_page(archives: Sequence[Archive]) -> str:
     ]
     if archives:
         rows: list[list[str | html.Marked]] = [list(map(escape, line)) for line in glance(archives)]
-        body.append(html.scrolling(html.table(["", "here", "the paper", ""], rows)))
+        body.append(html.scrolling(html.table(["", "here", "the paper", ""], rows), words=True))
         body.append(html.paragraph(LEGEND))
     else:
         body.append(
