@@ -75,7 +75,8 @@ lowest newest: .venv/ready
 	$(BIN)/uv pip install --quiet --python .venv-$@/bin/python --only-binary :all: --no-binary pynauty \
 	    --resolution $(if $(filter lowest,$@),lowest-direct,highest) \
 	    --extra chem --extra cli --extra cluster --extra orbits --extra test -r pyproject.toml
-	OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR) .venv-$@/bin/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/uv pip install --quiet --python .venv-$@/bin/python --no-deps --editable .
+	OMP_NUM_THREADS=1 .venv-$@/bin/python -m pytest -q -n 2 --dist worksteal
 
 pictures: .venv/ready
 	$(BIN)/python docs/make_pictures.py

@@ -132,7 +132,8 @@ def placed(conv: Any, x: Tensor, edges: Tensor, attr: Tensor) -> Tensor:
 
 
 def directed(conv: Any, x: Tensor, edges: Tensor, attr: Tensor) -> Tensor:
-    return conv(x, x[:, :3], x[:, 3:6], edges)
+    place = x.detach()  # angles between equal places have no gradient
+    return conv(x, place[:, :3], place[:, 3:6], edges)
 
 
 OTHERWISE: dict[str, tuple[Layer, Callable[..., Tensor]]] = {
