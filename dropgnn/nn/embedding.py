@@ -40,15 +40,18 @@ class Embedding:
 
     def __call__(self, graph: Graph, runs: Runs, plan: SharedPlan | None = None) -> Embedded:
         """Every row of every copy, or the distinct ones."""
+        try:
+            return self._embed(graph, runs, plan)
+        except AssertionError as problem:
+            if any(getattr(part, "explain", False) for part in self.model.encoder.modules()):
+                raise _masked() from problem
+            raise
+
+    def _embed(self, graph: Graph, runs: Runs, plan: SharedPlan | None) -> Embedded:
         model = self.model
         if not self.shares:
             engine = "batched" if model.engine == "auto" else model.engine
-            try:
-                return ENGINES[engine](model.encoder, model.mode, graph, runs, pooled=model.pooled)
-            except AssertionError as problem:
-                if any(getattr(part, "explain", False) for part in model.encoder.modules()):
-                    raise _masked() from problem
-                raise
+            return ENGINES[engine](model.encoder, model.mode, graph, runs, pooled=model.pooled)
         if self.layered:
             plan = self.plan(graph, runs) if plan is None else plan
             return ENGINES["shared"](model.encoder, model.mode, graph, runs, pooled=model.pooled, plan=plan)

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
-from torch_geometric.nn import GraphConv
+from torch_geometric.explain.algorithm.utils import clear_masks, set_masks
+from torch_geometric.nn import GCN, GraphConv
 
 from dropgnn import GIN, Bernoulli, DropGNN, DropGNNError, Exhaustive, InvalidArgument, Runs, Unsupported
 from dropgnn.engine.parts import Parts
@@ -126,3 +127,26 @@ def test_edits_after_a_part_was_taken_do_not_reach_it() -> None:
     assert torch.equal(wrapped(kept, EDGES, plan=part), before)
     with pytest.raises(DropGNNError, match="must be for this very batch"):
         wrapped(x, EDGES, plan=part)
+
+
+@pytest.mark.parametrize("encoder", [lambda: GIN(1, 4, 2), lambda: GCN(1, 4, 2), lambda: GraphConv(1, 4)])
+@pytest.mark.filterwarnings("ignore::dropgnn.errors.NotShared")
+def test_masks_of_an_explainer_are_for_one_graph(encoder: Callable[[], torch.nn.Module]) -> None:
+    masked = weighted(encoder())
+    set_masks(masked.encoder, torch.rand(4), EDGES)
+    with pytest.raises(Unsupported, match=r"edge masks of PyG's explainer, .*; explain the encoder by itself"):
+        masked(X, EDGES)
+    clear_masks(masked.encoder)
+    masked(X, EDGES)
+
+
+def test_a_graph_that_was_written_on_is_checked_again() -> None:
+    graph = Graph.of(X, EDGES.clone())
+    runs = model().draw(graph)
+    graph.edge_index.add_(10**9)
+    for use in (
+        lambda: model().plan_runs(graph, runs),
+        lambda: Exhaustive(0.1, k=1, scope="neighborhood", hops=1)(graph),
+    ):
+        with pytest.raises(InvalidArgument, match="'edge_index' must point at the 4 rows of x"):
+            use()
