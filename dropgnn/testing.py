@@ -84,7 +84,7 @@ def assert_layer_looks_only_at_its_edges(
 
     Args:
         layer: A layer for three features per node, on random graphs with loops, nodes alone and equal features.
-        call: ``(layer, x, edge_index, edge_attr) -> rows``, edge_attr with two features; by default without them.
+        call: ``(layer, x, edge_index, edge_attr) -> rows``, edge_attr with three features; by default without them.
         hops, degrees: As for ``share_layer``.
     """
     found = difference(layer, call, rounds=hops + degrees)

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import torch
-from torch.nn.modules import module as torch_modules
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch_geometric.nn import BatchNorm as PyGBatchNorm
 from torch_geometric.nn import (
@@ -25,6 +24,7 @@ from torch_geometric.nn import Linear as PyGLinear
 from torch_geometric.nn.models import MLP
 from torch_geometric.utils._trim_to_layer import TrimToLayer
 
+from dropgnn.engine.intercept import GLOBAL_HOOKS, MESSAGE_HOOKS, MODULE_HOOKS
 from dropgnn.engine.layers import Layer, as_layered
 from dropgnn.engine.modules import inside
 from dropgnn.engine.norm import WeightedBatchNorm, find_batch_norm
@@ -50,20 +50,6 @@ FUNCTIONS = (
     torch.relu, torch.tanh, torch.sigmoid, torch.nn.functional.relu, torch.nn.functional.elu, torch.nn.functional.gelu,
     torch.nn.functional.silu, torch.nn.functional.leaky_relu,
 )  # fmt: skip
-
-MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-MESSAGE_HOOKS = MODULE_HOOKS + tuple(
-    f"_{part}_forward_{when}hooks"
-    for part in ("propagate", "message", "aggregate", "message_and_aggregate", "edge_update")
-    for when in ("", "pre_")
-)
-"""Where modules and PyG's layers keep what others want to see or change."""
-
-GLOBAL_HOOKS = (
-    torch_modules._global_forward_hooks, torch_modules._global_forward_pre_hooks, torch_modules._global_backward_hooks,
-    torch_modules._global_backward_pre_hooks,
-)  # fmt: skip
-"""Where torch keeps those for all modules."""
 
 
 def why_not(encoder: torch.nn.Module, mode: Mode, *, pooled: bool) -> str | None:

@@ -20,7 +20,7 @@ from dropgnn.engine.rules.rule import RULES, Rule, rule_of
 from dropgnn.engine.spaces import Sharing
 
 MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-MESSAGE_HOOKS = tuple(
+MESSAGE_HOOKS = MODULE_HOOKS + tuple(
     f"_{part}_forward_{when}hooks"
     for part in ("propagate", "message", "aggregate", "message_and_aggregate", "edge_update")
     for when in ("", "pre_")
@@ -149,7 +149,7 @@ def obstacle(rule: Rule, module: torch.nn.Module) -> str | None:
     if any(GLOBAL_HOOKS):
         return "there are hooks on all modules, which want to see every copy"
     for one in module.modules():
-        names = (*MODULE_HOOKS, *MESSAGE_HOOKS) if isinstance(one, MessagePassing) else MODULE_HOOKS
+        names = MESSAGE_HOOKS if isinstance(one, MessagePassing) else MODULE_HOOKS
         if any(map(vars(one).get, names)):
             return f"{type(one).__name__} has hooks, which want to see every copy"
         if "forward" in vars(one) or "__call__" in vars(one):

@@ -13,10 +13,11 @@ from torch import Tensor
 from torch_geometric.nn import conv as namespace
 
 from docs import make_layers
-from dropgnn import Bernoulli, Exhaustive, Graph
+from dropgnn import Bernoulli, Exhaustive
 from dropgnn.engine.batched import batched
 from dropgnn.engine.distinct import share
 from dropgnn.engine.intercept import install
+from dropgnn.engine.rules.check import some_graphs
 from dropgnn.engine.rules.pyg_layers import NOT_SHARED
 from dropgnn.engine.rules.rule import RULES
 from dropgnn.runs.modes import MODES
@@ -198,25 +199,6 @@ class Twice(torch.nn.Module):
         for layer, linear in zip(self.layers, self.between, strict=True):
             x = linear(self.call(layer, x, edge_index, edge_attr).flatten(1)).tanh()
         return x
-
-
-def some_graphs(loops: bool) -> Graph:
-    """Three random graphs with equal features, nodes alone, and loops at some nodes."""
-    source = torch.Generator().manual_seed(3)
-    edges, sizes, first = [], (7, 5, 1), 0
-    for size in sizes:
-        forth = (torch.rand(size, size, generator=source) < 0.4).triu(1)
-        forth[:, -1] = False
-        here = (forth | forth.t()).nonzero().t()
-        if loops:
-            here = torch.cat([here, torch.arange(0, size, 2).expand(2, -1)], dim=1)
-        edges.append(here + first)
-        first += size
-    edge_index = torch.cat(edges, dim=1)
-    x = torch.eye(3, dtype=torch.float64)[torch.randint(2, (first,), generator=source)]
-    attr = torch.eye(EDGE, dtype=torch.float64)[torch.randint(EDGE, edge_index.shape[1:], generator=source)]
-    batch = torch.repeat_interleave(torch.arange(3), torch.tensor(sizes))
-    return Graph.of(x, edge_index, attr, batch, 3)
 
 
 SETTINGS = [

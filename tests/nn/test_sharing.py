@@ -93,7 +93,7 @@ def test_a_rule_that_lies_is_caught() -> None:
         assert_layer_looks_only_at_its_edges(pyg.TAGConv(3, 4, K=2), hops=2)
     assert_layer_looks_only_at_its_edges(pyg.TAGConv(3, 4, K=2), hops=2, degrees=True)
     assert_layer_looks_only_at_its_edges(
-        pyg.GINEConv(torch.nn.Linear(3, 3), edge_dim=2), lambda layer, x, edges, attr: layer(x, edges, attr)
+        pyg.GINEConv(torch.nn.Linear(3, 3), edge_dim=3), lambda layer, x, edges, attr: layer(x, edges, attr)
     )
     assert Doubled not in RULES
     assert "it looks at more than its in-edges" in said(wrapped(Around(Normalised())))

@@ -18,7 +18,7 @@ from dropgnn.graph import Graph
 from dropgnn.runs.modes import MODES
 from dropgnn.runs.samplers import Bernoulli
 
-FEATURES, KINDS = 3, 2
+FEATURES, KINDS = 3, 3
 """Features per node, and kinds of edges, of the graphs that layers are tried on."""
 
 TOLERANCE = 1e-6
@@ -45,7 +45,7 @@ def difference(layer: torch.nn.Module, call: Callable[..., Tensor], *, rounds: i
 
     Args:
         layer: A copy of it is tried, in evaluation and in double precision.
-        call: ``(layer, x, edge_index, edge_attr) -> rows`` for three features per node and two per edge.
+        call: ``(layer, x, edge_index, edge_attr) -> rows`` for three features per node and three per edge.
         rounds: How many rounds of states the rule gives it.
     """
     from dropgnn.engine.batched import batched
