@@ -153,6 +153,7 @@ class Handle(Lazy):
     make: Callable[[], Tensor]
     made: Tensor | None
     role: str
+    mapped: Callable[[Tensor, Tensor | None], Rows]
 
     @staticmethod
     def __new__(

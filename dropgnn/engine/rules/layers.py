@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 import torch_geometric.nn as pyg
+from torch import Tensor
 
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.edge_features import _Hear
 from dropgnn.engine.intercept import Call
 from dropgnn.engine.norm import RowWeights, WeightedBatchNorm, row_weights
 from dropgnn.engine.products import combine, hear, take_rows
-from dropgnn.engine.rows import Block, Rows, rows_of
+from dropgnn.engine.rows import HANDLE_ACTS, Block, Handle, Lazy, Rows, rows_of
 from dropgnn.engine.rules.general import act_in_general, common_obstacle, heard
 from dropgnn.engine.rules.rule import RULES, Rule
 
 SUMS = ("add", "sum", "mean")
+
+ARRIVING = "what arrives"
+"""The role of rows that a linear map will be the first to look at."""
 
 NARROW = 4
 """Rows that become wider by more than this factor are added up before they are mapped."""
@@ -28,10 +33,38 @@ def _act_gin(conv: pyg.GINConv, call: Call) -> Any:
     given = heard(call)
     if given is None or given.edges or conv.aggr not in SUMS or not _adds_at_once(conv):
         return act_in_general(conv, call)
-    x, level = given.rows["x"], given.level + 1
-    states = call.sharing.level(level)
-    out = hear(x.distinct(), states, own=1.0 + float(conv.eps), mean=conv.aggr == "mean")
-    return conv.nn(rows_of([Block(out, level)], call.sharing.nodes))
+    x, sharing, level = given.rows["x"].distinct(), call.sharing, given.level + 1
+    states = sharing.level(level)
+
+    def arriving(rows: Tensor, bias: Tensor | None = None) -> Rows:
+        out = hear(rows, states, own=1.0 + float(conv.eps), mean=conv.aggr == "mean")
+        out = out if bias is None else out + bias
+        return rows_of([Block(out, level)], sharing.nodes)
+
+    first = _first_map(conv.nn)
+    fewer = x.dim() == 2 and x.size(0) <= states.num_states
+    if first is None or not fewer or first.weight.size(0) > NARROW * x.size(1):
+        return conv.nn(arriving(x))
+    shape = (sharing.nodes.num_rows, x.size(1))
+    later = Handle(shape, x, sharing.nodes, lambda: arriving(x).full(), ARRIVING)
+    later.mapped = lambda weight, bias: arriving(F.linear(x, weight), bias)
+    return conv.nn(later)
+
+
+def _first_map(network: Any) -> Any:
+    """The linear map that a network begins with, if it does."""
+    parts: Any = network.lins if type(network) is pyg.MLP else network if type(network) is torch.nn.Sequential else []
+    return parts[0] if len(parts) and _is_plain(parts[0]) else None
+
+
+def _map_first(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """A linear map of what arrives, which is what arrives of mapped rows: those below are fewer."""
+    if kwargs or not 2 <= len(args) <= 3 or args[0].role != ARRIVING or isinstance(args[1], Lazy):
+        return NotImplemented
+    return args[0].mapped(args[1], args[2] if len(args) > 2 else None)
+
+
+HANDLE_ACTS[F.linear] = HANDLE_ACTS[torch._C._nn.linear] = _map_first
 
 
 def _adds_at_once(conv: Any) -> bool:
