@@ -31,7 +31,7 @@ def batched(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, p
     left, rows, silenced = perturb(copies, mode, runs.mask())
     layered = None if pooled or graph.extra else as_layered(encoder)
     weights = None if runs.equally_weighted else RowWeights(runs.weight[left.batch], left.batch.numel())
-    with row_weights(weights), weighing(encoder, runs, lambda: left):
+    with row_weights(weights), weighing(runs, lambda: left):
         if layered is not None:
             x = walk(layered, left, silenced)
         elif silenced is not None:

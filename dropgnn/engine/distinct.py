@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import random
+from collections import OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import _StopRecomputationError
@@ -91,7 +94,7 @@ def share(
         for _ in range(2):
             sharing = Sharing(plan_for(encoder, mode, graph, runs) if given is None else given, trace=trace)
             try:
-                with weighing(encoder, runs, lambda made=sharing: made.copies.graph):  # type: ignore[misc]
+                with weighing(runs, lambda made=sharing: made.copies.graph):  # type: ignore[misc]
                     out = _run(encoder, sharing)
                 if not (strict and sharing.ended):
                     return _embedded(out, sharing, pooled=pooled), sharing
@@ -115,23 +118,43 @@ def share(
 
 @contextmanager
 def _as_before(encoder: torch.nn.Module, graph: Graph) -> Iterator[Any]:
-    """A function that puts back buffers and randomness to what they are now."""
-    kept = [(module, dict(module._buffers)) for module in encoder.modules() if module._buffers]
-    values = [(buffer, buffer.clone()) for _, buffers in kept for buffer in buffers.values() if buffer is not None]
-    state = torch.get_rng_state()
+    """A function that puts back what a forward may have changed: attributes, buffers and randomness."""
+    modules = list(encoder.modules())
+    kept = [(module, {name: _held(value) for name, value in vars(module).items()}) for module in modules]
+    values = [(one, one.clone()) for module in modules for one in module._buffers.values() if one is not None]
+    versions = [(one, one._version) for one in encoder.parameters() if not one.is_inference()]
+    sources = [value for module in modules for value in vars(module).values() if isinstance(value, torch.Generator)]
+    states = [(source, source.get_state()) for source in sources]
+    state, others = torch.get_rng_state(), (random.getstate(), np.random.get_state())
     on_gpu = torch.cuda.get_rng_state(graph.x.device) if graph.x.is_cuda else None
 
     def restore() -> None:
-        for module, buffers in kept:
-            module._buffers.update(buffers)
+        for module, attributes in kept:
+            for name in vars(module).keys() - attributes.keys():
+                del vars(module)[name]
+            vars(module).update({name: _held(value) for name, value in attributes.items()})
         with torch.no_grad():
             for buffer, value in values:
                 buffer.copy_(value)
+        for source, before in states:
+            source.set_state(before)
         torch.set_rng_state(state)
+        random.setstate(others[0])
+        np.random.set_state(others[1])
         if on_gpu is not None:
             torch.cuda.set_rng_state(on_gpu, graph.x.device)
+        if any(one._version != version for one, version in versions):
+            raise Unsupported(
+                f"{type(encoder).__name__}.forward writes on its parameters and cannot be run on distinct rows; use "
+                "engine='batched'"
+            )
 
     yield restore
+
+
+def _held(value: Any) -> Any:
+    """A value as it is now: lists and dictionaries may be appended to."""
+    return copy.copy(value) if type(value) in (list, dict, set, OrderedDict, deque) else value
 
 
 def _run(encoder: torch.nn.Module, sharing: Sharing) -> Tensor:

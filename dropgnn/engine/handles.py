@@ -37,7 +37,7 @@ def batch_of(sharing: Sharing) -> Handle:
 
 
 def _is_batch(value: Any) -> bool:
-    return isinstance(value, Handle) and value.role == BATCH
+    return isinstance(value, Handle) and value.role == BATCH and not value.was_edited
 
 
 def _view(function: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -73,7 +73,13 @@ def _scatter_add(function: Any, args: Args, kwargs: Kwargs) -> Any:
         return NotImplemented
     out, dim, index, rows = args
     sharing = rows.space.sharing
-    if rows.space is not sharing.nodes or rows.was_touched or not _is_batch(index) or dim != 0:
+    if (
+        rows.space is not sharing.nodes
+        or rows.was_touched
+        or not _is_batch(index)
+        or dim != 0
+        or index.space is not rows.space
+    ):
         return NotImplemented
     fits = out.dim() == rows.dim() <= 2 and out.dtype == rows.dtype and out.size(0) >= sharing.runs.num_copies
     if not fits or tuple(index.shape) != tuple(rows.shape) or out.shape[1:] != rows.shape[1:]:

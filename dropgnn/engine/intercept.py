@@ -16,6 +16,7 @@ from torch.utils._pytree import tree_any, tree_map
 from torch_geometric.nn import MessagePassing
 
 from dropgnn.engine.rows import Handle, Lazy, Rows, full
+from dropgnn.engine.rules.parts import unknown_part
 from dropgnn.engine.rules.rule import RULES, Rule, rule_of
 from dropgnn.engine.spaces import Sharing
 
@@ -141,7 +142,9 @@ def _by_rule(
     if not bound.bind():
         return "it is called in an unknown way", None
     found = rule.act(module, bound)
-    return ("it is called in a way that looks at all copies", None) if found is NotImplemented else (None, found)
+    if found is not NotImplemented:
+        return None, found
+    return unknown_part(module) or "it is called in a way that looks at all copies", None
 
 
 def obstacle(rule: Rule, module: torch.nn.Module) -> str | None:
@@ -152,8 +155,9 @@ def obstacle(rule: Rule, module: torch.nn.Module) -> str | None:
         names = MESSAGE_HOOKS if isinstance(one, MessagePassing) else MODULE_HOOKS
         if any(map(vars(one).get, names)):
             return f"{type(one).__name__} has hooks, which want to see every copy"
-        if "forward" in vars(one) or "__call__" in vars(one):
-            return f"{type(one).__name__} has a forward of its own"
+        for name in vars(one):
+            if callable(getattr(type(one), name, None)):
+                return f"{type(one).__name__} has a {name} of its own"
     return rule.obstacle(module)
 
 
@@ -169,4 +173,5 @@ def _has_rows(args: Any, kwargs: Any) -> bool:
 
 def is_edges(value: Any, sharing: Sharing) -> bool:
     """Whether a value is the edges of this forward, as they came in."""
-    return isinstance(value, Handle) and value.role == "edge_index" and value.space is sharing.nodes
+    same = isinstance(value, Handle) and value.role == "edge_index" and value.space is sharing.nodes
+    return same and not value.was_edited

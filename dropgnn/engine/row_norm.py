@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.norm import _CompiledNorm
-from dropgnn.engine.rows import Block, Lazy, Rows, rows_of
+from dropgnn.engine.rows import Block, CannotShare, Lazy, Rows, rows_of
 from dropgnn.engine.torch_norm import TorchNorm
 
 NAMES = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
@@ -21,12 +21,21 @@ def batch_norm(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
     given: dict[str, Any] = {"weight": None, "bias": None, "training": False, "momentum": 0.1, "eps": 1e-5}
     given |= dict(zip(NAMES, args, strict=False)) | kwargs
     rows = given.pop("input")
+    if (
+        isinstance(rows, Rows)
+        and given["training"]
+        and rows.was_touched
+        and not rows.space.sharing.runs.equally_weighted
+    ):
+        raise CannotShare("batch norm of rows with a history of their own")
     if not isinstance(rows, Rows) or rows.was_touched or any(isinstance(value, Lazy) for value in given.values()):
         return NotImplemented
     distinct = rows.distinct()
     if not given["training"]:
         return rows_of([Block(function(distinct, **given), rows.level)], rows.space)
     if rows.dim() != 2 or rows.space is not rows.space.sharing.nodes:
+        if not rows.space.sharing.runs.equally_weighted:  # all rows have weights, which they lose here
+            raise CannotShare("batch norm of other rows than those of nodes")
         return NotImplemented
     level = rows.space.sharing.level(rows.level)
     out = weighted_batch_norm(function, (distinct,), given, level.weight, level.rows)

@@ -8,6 +8,7 @@ custom autograd function, finds all rows, and gradients are summed per distinct 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
@@ -15,12 +16,20 @@ from weakref import WeakSet
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_any, tree_map
+from torch.utils.checkpoint import _StopRecomputationError
 
 if TYPE_CHECKING:
     from dropgnn.engine.spaces import Space
 
 plain_torch = torch._C.DisableTorchFunctionSubclass
 """Within this context functions of torch act on our tensors as on any others."""
+
+
+def _parameters(function: Any) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
 
 
 class CannotShare(BaseException):
@@ -52,9 +61,17 @@ class Lazy(Tensor):
     ) -> Any:
         kwargs = kwargs or {}
         with plain_torch():
+            place = INPLACE.get(function)
+            if place is not None and len(args) > place:
+                args, kwargs = args[:place], kwargs | {"inplace": args[place]}
             act = (HANDLE_ACTS if args and isinstance(args[0], Handle) else ACTS).get(function)
             if act is not None:
-                found = act(function, args, kwargs)
+                try:
+                    found = act(function, args, kwargs)
+                except _StopRecomputationError:  # a checkpoint has what it wanted
+                    raise
+                except Exception:  # the caller's error, if it is one, is raised by all rows
+                    found = NotImplemented
                 if found is not NotImplemented:
                     return found
             return expand(function, args, kwargs)
@@ -82,6 +99,10 @@ class Rows(Lazy):
     """What autograd had for this value when it was made."""
     views: WeakSet[Rows]
     is_view: bool
+    root: Rows | None
+    """What it is a view of."""
+    opened: Tensor | None
+    """All rows, where there are ordinary tensors that share memory with them."""
 
     @staticmethod
     def __new__(cls, blocks: tuple[Block, ...], space: Space) -> Rows:
@@ -89,7 +110,7 @@ class Rows(Lazy):
         width = [sum(block.rows.size(1) for block in blocks)] if len(blocks) > 1 else list(first.shape[1:])
         made = Tensor._make_wrapper_subclass(cls, (space.num_rows, *width), dtype=first.dtype, device=first.device)
         made.blocks, made.space = blocks, space
-        made.node, made.is_view = None, False
+        made.node, made.is_view, made.root, made.opened = None, False, None, None
         made.views = WeakSet()
         return made
 
@@ -107,6 +128,8 @@ class Rows(Lazy):
     def full(self) -> Tensor:
         """One row for each row of all copies. Not kept: a checkpoint that recomputes must find the same history."""
         with plain_torch():
+            if self.opened is not None:
+                return self.opened
             if self.was_touched:
                 return _Open.apply(self)
             parts = [block.rows.index_select(0, self.space.index(block.level)) for block in self.blocks]
@@ -115,12 +138,22 @@ class Rows(Lazy):
     @property
     def was_touched(self) -> bool:
         """Whether somebody hooked into the history of this value, or began one, through which it must be read then."""
-        return self.grad_fn is not self.node or (self.node is None and self.requires_grad)
+        with plain_torch():
+            other = self.grad_fn is not self.node or (self.node is None and self.requires_grad)
+        return other or self.opened is not None
+
+    def open(self) -> None:
+        """Stand for an ordinary tensor from now on: others share its memory, and may write on it."""
+        if self.is_view or len(self.views):
+            raise CannotShare("there are views of rows, of which other views are taken")
+        self.opened = self.full()
 
     def rebind(self, blocks: tuple[Block, ...]) -> None:
         """Stand for other rows: what an edit in place means, as long as no view of the rows lives."""
         if self.is_view or self.was_touched or len(self.views):
             raise CannotShare("rows of which there are views are edited in place")
+        if self.node is not None and not torch.is_grad_enabled():
+            raise CannotShare("rows are edited in place without a gradient of the edit")
         made = rows_of(blocks, self.space)
         if made.shape != self.shape or made.dtype != self.dtype:
             raise CannotShare("rows are edited in place to another shape or dtype")
@@ -152,6 +185,7 @@ class Handle(Lazy):
 
     make: Callable[[], Tensor]
     made: Tensor | None
+    version: int
     role: str
     mapped: Callable[[Tensor, Tensor | None], Rows]
 
@@ -167,7 +201,13 @@ class Handle(Lazy):
         if self.made is None:
             with plain_torch():
                 self.made = self.make()
+            self.version = self.made._version
         return self.made
+
+    @property
+    def was_edited(self) -> bool:
+        """Whether somebody wrote on the ordinary tensor since it was made."""
+        return self.made is not None and self.made._version != self.version
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return f"Handle({self.role or 'tensor'}, {tuple(self.shape)})"
@@ -201,11 +241,43 @@ def rows_of(blocks: Sequence[Block], space: Space) -> Rows:
 def expand(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Call a function with all rows instead of the distinct ones."""
     name = getattr(function, "__name__", str(function))
+    if _writes(name, args, kwargs):
+        raise CannotShare(f"{name} writes on rows or edges in place")
     if tree_any(lambda value: isinstance(value, Rows), (args, kwargs)):
-        if _writes(name, args, kwargs):
-            raise CannotShare(f"{name} writes on rows in place")
         note((args, kwargs), name)
+    if args and isinstance(args[0], Lazy) and name in SHARE_MEMORY and not _copies(name, args):
+        first = args[0]
+        if isinstance(first, Rows) and first.opened is None:
+            first.open()
+        elif isinstance(first, Handle) and name in ("numpy", "__array__"):
+            args = (first.full().clone(), *args[1:])
     return function(*tree_map(full, args), **tree_map(full, kwargs))
+
+
+SHARE_MEMORY = frozenset((
+    "__getitem__", "t", "view", "view_as", "reshape", "reshape_as", "squeeze", "unsqueeze", "select", "narrow", "transpose",
+    "swapaxes", "swapdims", "permute", "movedim", "moveaxis", "expand", "expand_as", "broadcast_to", "unbind", "split", "chunk",
+    "tensor_split", "hsplit", "vsplit", "diagonal", "flatten", "unflatten", "unfold", "as_strided", "ravel", "detach", "numpy",
+    "__array__", "adjoint", "contiguous", "to", "type", "float", "double", "view_as_real", "alias", "__iter__", "__get__",
+))  # fmt: skip
+"""Functions whose result may share memory with their argument, so that an edit of one is seen in the other."""
+
+INPLACE = {
+    function: place
+    for function in vars(torch.nn.functional).values()
+    if callable(function)
+    for place, name in enumerate(_parameters(function))
+    if name == "inplace"
+}
+"""Functions that write on their argument where asked to, and the place of that argument."""
+
+
+def _copies(name: str, args: Sequence[Any]) -> bool:
+    """Whether indexing makes a copy: by lists, masks and tensors."""
+    if name != "__getitem__" or len(args) < 2:
+        return False
+    parts = args[1] if isinstance(args[1], tuple) else (args[1],)
+    return any(isinstance(one, (list, Tensor)) for one in parts)
 
 
 def full(value: Any) -> Any:
@@ -223,10 +295,14 @@ def note(values: Any, what: str) -> None:
 
 def _writes(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
     """Whether a function writes on its first argument, or on ``out``, and that is lazy."""
+    name = name.split(".")[0]
     in_place = name in ("__setitem__", "set_", "__set__") or (name.endswith("_") and not name.endswith("__"))
+    in_place = in_place or name.startswith("_foreach") or kwargs.get("inplace") is True
     in_place = in_place or (name.startswith("__i") and name not in ("__index__", "__invert__", "__int__"))
     first = args[0] if args else None
-    return (in_place and isinstance(first, Lazy)) or tree_any(lambda v: isinstance(v, Lazy), kwargs.get("out"))
+    return (in_place and tree_any(lambda v: isinstance(v, Lazy), first)) or tree_any(
+        lambda v: isinstance(v, Lazy), kwargs.get("out")
+    )
 
 
 def _entries(value: Any) -> Any:

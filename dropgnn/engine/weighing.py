@@ -58,8 +58,6 @@ class WeighCopies(TorchFunctionMode):
         return known[0]
 
 
-def weighing(encoder: torch.nn.Module, runs: Runs, copies: Callable[[], Graph]) -> AbstractContextManager[Any]:
-    """The context to run an encoder in: nothing where all copies count alike, or nobody is training."""
-    if runs.equally_weighted or not any(module.training for module in encoder.modules()):
-        return nullcontext()
-    return WeighCopies(copies, runs)
+def weighing(runs: Runs, copies: Callable[[], Graph]) -> AbstractContextManager[Any]:
+    """The context to run an encoder in: nothing where all copies count alike."""
+    return nullcontext() if runs.equally_weighted else WeighCopies(copies, runs)

@@ -25,6 +25,8 @@ def along(function: Any, args: Args, kwargs: Kwargs) -> Any:
     if any(isinstance(value, Lazy) for value in (*args[1:], *kwargs.values())):
         return NotImplemented
     dim = kwargs.get("dim", kwargs.get("axis", args[place] if len(args) > place else default))
+    if function.__name__ == "flip" and len(args) > 2:
+        dim = args[1:]
     if not isinstance(dim, (int, tuple, list)) or isinstance(dim, bool):
         return NotImplemented
     new = function.__name__ == "unsqueeze"  # counts the dimension to come
@@ -97,7 +99,7 @@ def getitem(function: Any, args: Args, kwargs: Kwargs) -> Any:
         len(rows.blocks) > 1
         and len(index) == 2
         and isinstance(index[1], slice)
-        and (cut := _cut_columns(rows, index[1]))
+        and (cut := _cut_columns(rows, index[1])) is not None
     ):
         return remember_view("select", rows, cut)
     found = on_distinct(function, (rows, index), kwargs, [rows])

@@ -28,7 +28,8 @@ def unary(function: Any, args: Args, kwargs: Kwargs) -> Any:
     if kwargs.get("inplace"):
         return write(rows, lambda block: function(block, *args[1:], **(kwargs | {"inplace": False})))
     blocks = [Block(function(block.rows, *args[1:], **_without_input(kwargs)), block.level) for block in rows.blocks]
-    return _same(rows, blocks) or rows_of(blocks, rows.space)
+    same = _same(rows, blocks)
+    return rows_of(blocks, rows.space) if same is None else same
 
 
 def _without_input(kwargs: Kwargs) -> Kwargs:
@@ -105,8 +106,8 @@ def in_place(function: Any, args: Args, kwargs: Kwargs) -> Any:
     """Whatever writes on its first argument: rows come to stand for the result."""
     if not isinstance(args[0], Rows):
         return NotImplemented
-    home = torch.Tensor if hasattr(Tensor, IN_PLACE[function.__name__]) else torch
-    pure = getattr(home, IN_PLACE[function.__name__])
+    name = IN_PLACE[function.__name__]
+    pure = next(getattr(home, name) for home in (Tensor, torch, F) if hasattr(home, name))
     found = ACTS[pure](pure, args, kwargs)
     if found is NotImplemented or not isinstance(found, Rows):
         raise CannotShare(f"{function.__name__} writes on rows in place")
@@ -118,9 +119,10 @@ def remember_view(function: Any, rows: Rows, found: Any) -> Any:
     """Note where values share memory in torch, so that edits in place are refused."""
     if getattr(function, "__name__", function) in VIEWS:
         for one in found if isinstance(found, (tuple, list)) else [found]:
-            if isinstance(one, Rows):
-                one.is_view = True
-                rows.views.add(one)
+            if isinstance(one, Rows) and one is not rows:
+                root = rows if rows.root is None else rows.root
+                one.is_view, one.root = True, root
+                root.views.add(one)
     return found
 
 
@@ -164,5 +166,7 @@ register(refuse, "register_hook", "retain_grad", "register_post_accumulate_grad_
 register(refuse, "untyped_storage", "storage", "_typed_storage", "data_ptr", "backward")
 register(of_all_rows, "requires_grad_", *META)
 ACTS.update({getattr(Tensor, name).__get__: of_all_rows for name in META_PROPERTIES if hasattr(Tensor, name)})
-ACTS.update({Tensor.grad.__get__: of_all_rows, Tensor.requires_grad.__set__: of_all_rows})  # type: ignore[union-attr, attr-defined]
-ACTS.update({Tensor.data.__get__: refuse, Tensor.data.__set__: refuse, Tensor.grad.__set__: refuse})  # type: ignore[union-attr, attr-defined]
+GETTERS: dict[str, Any] = {name: getattr(Tensor, name) for name in ("grad_fn", "grad", "data", "requires_grad")}
+ACTS[GETTERS["grad_fn"].__get__] = refuse  # hooks can be tied to it
+ACTS.update({GETTERS["grad"].__get__: of_all_rows, GETTERS["requires_grad"].__set__: of_all_rows})
+ACTS.update({GETTERS["data"].__get__: refuse, GETTERS["data"].__set__: refuse, GETTERS["grad"].__set__: refuse})

@@ -50,7 +50,7 @@ META = (
 """What can be said of all rows without making them."""
 
 META_PROPERTIES = (
-    "shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_leaf", "grad_fn", "is_cuda", "is_cpu", "is_sparse",
+    "shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_leaf", "is_cuda", "is_cpu", "is_sparse",
     "is_mkldnn", "is_quantized", "is_meta", "is_nested", "is_xpu", "is_mps", "is_sparse_csr", "is_xla", "is_ipu", "is_vulkan",
     "is_maia", "is_mtia", "itemsize", "nbytes", "names", "_version", "retains_grad", "output_nr", "_backward_hooks", "_base",
     "name",

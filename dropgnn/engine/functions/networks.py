@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dropgnn.engine.functions.entries import aligned, as_rows, on_distinct, register
 from dropgnn.engine.row_norm import batch_norm
-from dropgnn.engine.rows import Block, Handle, Lazy, Rows, note, rows_of
+from dropgnn.engine.rows import ACTS, Block, CannotShare, Handle, Lazy, Rows, note, rows_of
 
 Args = Sequence[Any]
 Kwargs = dict[str, Any]
@@ -66,20 +66,19 @@ def dropout(function: Any, args: Args, kwargs: Kwargs) -> Any:
         return NotImplemented
     if not names.get("training", names.get("train", True)) or names.get("p", 0.5) == 0:
         return args[0]
+    if names.get("inplace"):
+        raise CannotShare(f"{function.__name__} writes on rows in place")
     note(args[0], "dropout while training")
     return NotImplemented
 
 
 def embedding(function: Any, args: Args, kwargs: Kwargs) -> Any:
     """Rows of a table."""
-    names = dict(zip(("input", "weight", "padding_idx", "max_norm"), args, strict=False)) | kwargs
+    order = ("input", "weight", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
+    names = dict(zip(order, args, strict=False)) | kwargs
     rows = names["input"]
-    if (
-        not isinstance(rows, Rows)
-        or rows.was_touched
-        or names.get("max_norm") is not None
-        or isinstance(names["weight"], Lazy)
-    ):
+    counts = names.get("max_norm") is not None or names.get("scale_grad_by_freq") or names.get("sparse")
+    if not isinstance(rows, Rows) or rows.was_touched or counts or isinstance(names["weight"], Lazy):
         return NotImplemented
     return on_distinct(function, args, kwargs, [rows])
 
@@ -146,6 +145,8 @@ def lstm(function: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def _in_second_dimension(states: Tensor, rows: Rows) -> Tensor:
     """The last states of a recurrent network, ``[layers, rows, F]``, which hardly anybody looks at."""
+    if states.requires_grad:
+        return states.index_select(1, rows.space.index(rows.level))
     shape = (states.size(0), rows.size(0), states.size(2))
     index = rows.space.index
     return Handle(shape, states, rows.space, lambda: states.index_select(1, index(rows.level)))
@@ -154,8 +155,7 @@ def _in_second_dimension(states: Tensor, rows: Rows) -> Tensor:
 register(linear, "linear")
 register(matmul, "matmul", "mm", "bmm", "__matmul__")
 register(dropout, "dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout", "dropout1d")
-register(batch_norm, "batch_norm")
-register(embedding, "embedding")
+ACTS[F.batch_norm], ACTS[F.embedding] = batch_norm, embedding
 register(one_hot, "one_hot")
 register(cell, "gru_cell", "lstm_cell", "rnn_tanh_cell", "rnn_relu_cell")
 register(lstm, "lstm", "gru")

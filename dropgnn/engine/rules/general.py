@@ -12,22 +12,15 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch_geometric.nn import aggr as aggregations
 from torch_geometric.nn.aggr import Aggregation
 
 from dropgnn.engine.edge_features import kinds_of
 from dropgnn.engine.intercept import Call, is_edges
 from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.rows import Block, CannotShare, Lazy, Rows, rows_of
+from dropgnn.engine.rules.parts import ORDERLESS, unknown_part
 from dropgnn.engine.rules.rule import Rule
 from dropgnn.engine.rules.small_graph import Inside, SmallGraph
-
-ORDERLESS = (
-    aggregations.SumAggregation, aggregations.MeanAggregation, aggregations.MaxAggregation, aggregations.MinAggregation,
-    aggregations.MulAggregation, aggregations.VarAggregation, aggregations.StdAggregation, aggregations.SoftmaxAggregation,
-    aggregations.PowerMeanAggregation, aggregations.MultiAggregation, aggregations.DegreeScalerAggregation,
-)  # fmt: skip
-"""Aggregations that look at the rows that arrive, and not at their order or at how many nodes there are."""
 
 
 class Heard(NamedTuple):
@@ -82,7 +75,7 @@ def act_in_general(module: torch.nn.Module, call: Call, *, rounds: int = 1) -> A
     """Call the layer on the small graph."""
     given, sharing = heard(call), call.sharing
     norms = takes_batch_statistics(module)
-    if given is None or (rounds > 1 and norms):
+    if given is None or (rounds > 1 and norms) or unknown_part(module) is not None:
         return NotImplemented
     graph = SmallGraph([sharing.level(given.level + number) for number in range(rounds + 1)], sharing, norms=norms)
     arguments: dict[str, Any] = dict(given.rest)

@@ -19,8 +19,6 @@ from dropgnn.engine.rows import HANDLE_ACTS, Block, Handle, Lazy, Rows, rows_of
 from dropgnn.engine.rules.general import act_in_general, common_obstacle, heard
 from dropgnn.engine.rules.rule import RULES, Rule
 
-SUMS = ("add", "sum", "mean")
-
 ARRIVING = "what arrives"
 """The role of rows that a linear map will be the first to look at."""
 
@@ -31,13 +29,13 @@ NARROW = 4
 def _act_gin(conv: pyg.GINConv, call: Call) -> Any:
     """Sum or mean of what arrives, in a compiled loop, and then the layer's network on the distinct rows."""
     given = heard(call)
-    if given is None or given.edges or conv.aggr not in SUMS or not _adds_at_once(conv):
+    if given is None or given.edges or _sums(conv) is None or not _adds_at_once(conv):
         return act_in_general(conv, call)
     x, sharing, level = given.rows["x"].distinct(), call.sharing, given.level + 1
     states = sharing.level(level)
 
     def arriving(rows: Tensor, bias: Tensor | None = None) -> Rows:
-        out = hear(rows, states, own=1.0 + float(conv.eps), mean=conv.aggr == "mean")
+        out = hear(rows, states, own=1.0 + float(conv.eps), mean=_sums(conv) == "mean")
         out = out if bias is None else out + bias
         return rows_of([Block(out, level)], sharing.nodes)
 
@@ -67,6 +65,11 @@ def _map_first(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
 HANDLE_ACTS[F.linear] = HANDLE_ACTS[torch._C._nn.linear] = _map_first
 
 
+def _sums(conv: Any) -> str | None:
+    """``"sum"`` or ``"mean"`` where that is how a layer aggregates, which its module decides and not its attribute."""
+    return {pyg.SumAggregation: "sum", pyg.MeanAggregation: "mean"}.get(type(conv.aggr_module))
+
+
 def _adds_at_once(conv: Any) -> bool:
     """Whether a constant, and no parameter, says how much a node's own row counts."""
     return not conv.eps.requires_grad and not isinstance(conv.eps, torch.nn.Parameter)
@@ -75,7 +78,7 @@ def _adds_at_once(conv: Any) -> bool:
 def _act_sums(conv: pyg.GraphConv | pyg.SAGEConv, call: Call) -> Any:
     """The sum or mean of what arrives, and the own row, each behind a linear map; the maps go in front of the sum."""
     given, sharing = heard(call), call.sharing
-    if given is None or given.edges or set(given.rows) != {"x"} or conv.aggr not in SUMS:
+    if given is None or given.edges or set(given.rows) != {"x"} or _sums(conv) is None:
         return act_in_general(conv, call)
     arriving, own = (conv.lin_rel, conv.lin_root) if isinstance(conv, pyg.GraphConv) else (conv.lin_l, _root(conv))
     if not _is_plain(arriving) or (own is not None and not _is_plain(own)) or getattr(conv, "project", False):
@@ -83,7 +86,7 @@ def _act_sums(conv: pyg.GraphConv | pyg.SAGEConv, call: Call) -> Any:
     x, states = given.rows["x"].distinct(), sharing.level(given.level + 1)
     if x.dim() != 2 or arriving.weight.size(0) > NARROW * x.size(1):
         return act_in_general(conv, call)
-    out = hear(F.linear(x, arriving.weight), states, own=0.0, mean=conv.aggr == "mean")
+    out = hear(F.linear(x, arriving.weight), states, own=0.0, mean=_sums(conv) == "mean")
     out = out if arriving.bias is None else out + arriving.bias
     if own is not None:
         out = out + take_rows(own(x), states.own, sharing.plan.work)
@@ -104,9 +107,11 @@ def _is_plain(linear: Any) -> bool:
 def _act_gine(conv: pyg.GINEConv, call: Call) -> Any:
     """Features of edges go through their map once for each kind; what arrives is added up without storing it."""
     given, sharing = heard(call), call.sharing
-    if given is None or set(given.edges) != {"edge_attr"} or conv.aggr not in SUMS or not _adds_at_once(conv):
+    if given is None or set(given.edges) != {"edge_attr"} or _sums(conv) is None or not _adds_at_once(conv):
         return act_in_general(conv, call)
     x, (features, kind) = given.rows["x"].distinct(), given.edges["edge_attr"]
+    if conv.lin is not None and not _is_plain(conv.lin):
+        return act_in_general(conv, call)
     features = features if conv.lin is None else conv.lin(features)
     if (
         features.dim() != 2
@@ -116,14 +121,14 @@ def _act_gine(conv: pyg.GINEConv, call: Call) -> Any:
         return act_in_general(conv, call)
     states = sharing.level(given.level + 1)
     heard_along = (states.own, states.edge_ptr, states.sender, states.edge, kind)
-    out = _Hear.apply(x, features, heard_along, 1.0 + float(conv.eps), conv.aggr == "mean")
+    out = _Hear.apply(x, features, heard_along, 1.0 + float(conv.eps), _sums(conv) == "mean")
     return conv.nn(rows_of([Block(out, given.level + 1)], sharing.nodes))
 
 
 def _act_gcn(conv: pyg.GCNConv, call: Call) -> Any:
     """Neighbours and itself, over the square roots of both degrees after dropping."""
     given, sharing = heard(call), call.sharing
-    if given is None or given.edges or not _knows_degrees(conv) or not sharing.plan.degrees:
+    if given is None or given.edges or not _knows_degrees(conv) or not _is_plain(conv.lin) or not sharing.plan.degrees:
         return act_in_general(conv, call, rounds=1 + conv.normalize)
     x, below, level = conv.lin(given.rows["x"].distinct()), sharing.level(given.level), sharing.level(given.level + 1)
     row, column = level.receiver, level.sender
@@ -140,7 +145,7 @@ def _act_gcn(conv: pyg.GCNConv, call: Call) -> Any:
 
 def _knows_degrees(conv: pyg.GCNConv) -> bool:
     """Whether the degrees after dropping, with a loop at every node, are all that the layer looks at beside what arrives."""
-    return conv.normalize and conv.add_self_loops and not conv.improved and conv.aggr in ("add", "sum")
+    return conv.normalize and conv.add_self_loops and not conv.improved and _sums(conv) == "sum"
 
 
 def _act_norm(norm: WeightedBatchNorm, call: Call) -> Any:
