@@ -146,7 +146,8 @@ class Rows(Lazy):
         """Stand for an ordinary tensor from now on: others share its memory, and may write on it."""
         if self.is_view or len(self.views):
             raise CannotShare("there are views of rows, of which other views are taken")
-        self.opened = self.full()
+        with torch.enable_grad():
+            self.opened = self.full()
 
     def rebind(self, blocks: tuple[Block, ...]) -> None:
         """Stand for other rows: what an edit in place means, as long as no view of the rows lives."""
@@ -249,8 +250,8 @@ def expand(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         first = args[0]
         if isinstance(first, Rows) and first.opened is None:
             first.open()
-        elif isinstance(first, Handle) and name in ("numpy", "__array__"):
-            args = (first.full().clone(), *args[1:])
+        elif isinstance(first, Handle) and name in ("numpy", "__array__"):  # an edit would leave no trace
+            raise CannotShare(f"{name} shares the memory of edges")
     return function(*tree_map(full, args), **tree_map(full, kwargs))
 
 

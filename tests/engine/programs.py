@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
-from torch_geometric.nn import GAT, GIN, JumpingKnowledge
+from torch_geometric.nn import GAT, GIN, GINConv, JumpingKnowledge
 
 WIDTH = 6
 
@@ -473,3 +473,138 @@ def sets_requires_grad(m: Any, x: Tensor, edges: Tensor) -> Tensor:
     h = m.lin(x).detach()
     h.requires_grad_(True)
     return h * 2 + m.lin(x)
+
+
+@program
+def flips_columns_and_rows(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    return m.lin(x).flip(1, 0)
+
+
+@program
+def edits_under_a_view_of_a_view(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x) * 1
+    part = h.view(-1, 2, 3)[:, 0]
+    h += 1
+    return torch.cat([part, h[:, 3:]], dim=1)
+
+
+@program
+def edits_a_row_by_a_view(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x) * 1
+    h[0].zero_()
+    return h * 2
+
+
+@program
+def edits_a_transposed_view(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x) * 1
+    h.t().mul_(2)
+    return h + 1
+
+
+@program
+def edits_a_full_slice(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x) * 1
+    whole = h[:]
+    whole += 1
+    return h * 2
+
+
+@program
+def edits_a_list_of_tensors(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x) * 1
+    torch._foreach_mul_([h], 2.0)
+    return h + 1
+
+
+@program
+def edits_by_an_operator(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x) * 1
+    torch.ops.aten.mul_.Tensor(h, 2.0)
+    return h + 1
+
+
+@program
+def drops_in_place(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x) * 1
+    return h + F.dropout(h, 0.5, True, True)
+
+
+@program
+def relu_in_place_by_position(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x) * 1
+    return F.relu(h, True) + h
+
+
+@program
+def edits_without_gradient(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x) * 1
+    with torch.no_grad():
+        h.clamp_(-0.5, 0.5)
+    return h * h
+
+
+@program
+def edits_edges(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    edges[0].copy_(edges[1])
+    return m.gin(x, edges)
+
+
+@program
+def hook_on_a_node(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    h = m.lin(x)
+    if h.grad_fn is not None:
+        h.grad_fn.register_prehook(lambda gradients: tuple(2 * one for one in gradients))
+    return h.relu()
+
+
+@program
+def last_state_looked_at_without_gradient(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    last = m.lstm(torch.stack([x, m.lin(x)], 1))[1][0]
+    with torch.no_grad():
+        last.norm()
+    return last[0]
+
+
+@program
+def counts_its_calls(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    m.calls = getattr(m, "calls", 0) + 1
+    h = m.lin(x) * 1
+    h[0] = 0
+    return h * m.calls
+
+
+@program
+def catches_errors(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    try:
+        return m.lin(x).contiguous().to(x.dtype).double()
+    except RuntimeError:
+        return m.lin(x) * 5
+
+
+@program
+def slices_of_columns_side_by_side(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    return torch.cat([x, m.lin(x)], dim=1)[:, 3:9]
+
+
+@program
+def leaky_relu_in_place(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    return F.leaky_relu_(m.lin(x) * 1) * 2
+
+
+class Centred(torch.nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x - x.mean(0)
+
+
+@program
+def layer_with_a_module_over_rows(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    network = torch.nn.Sequential(m.lin, Centred())
+    return GINConv(network, aggr="max")(x, edges)
+
+
+@program
+def layer_with_a_message_of_its_own(m: Any, x: Tensor, edges: Tensor) -> Tensor:
+    layer = GINConv(m.lin)
+    layer.message = lambda x_j: 2 * x_j
+    return layer(x, edges)

@@ -79,7 +79,8 @@ SHARED_TO_THE_END = {
     "jumping_knowledge", "batch_norm_between", "add_in_place", "add_in_place_to_an_alias", "relu_in_place",
     "relu_module_in_place", "asks_isinstance", "asks_type", "asks_is_tensor", "divides_by_the_number_of_rows", "length",
     "detaches", "checkpoint_of_layers", "asks_of_gradients", "where_positive", "ranks_of_columns", "softmax_over_columns",
-    "heads", "chunks",
+    "heads", "chunks", "catches_errors", "slices_of_columns_side_by_side", "leaky_relu_in_place", "relu_in_place_by_position",
+    "last_state_looked_at_without_gradient",
 }  # fmt: skip
 """Programs in which every row is a function of the row before and of layers."""
 
