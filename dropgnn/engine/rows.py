@@ -142,7 +142,7 @@ class Rows(Lazy):
             other = self.grad_fn is not self.node or (self.node is None and self.requires_grad)
         return other or self.opened is not None
 
-    def open(self) -> None:
+    def spread(self) -> None:
         """Stand for an ordinary tensor from now on: others share its memory, and may write on it."""
         if self.is_view or len(self.views):
             raise CannotShare("there are views of rows, of which other views are taken")
@@ -249,7 +249,7 @@ def expand(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     if args and isinstance(args[0], Lazy) and name in SHARE_MEMORY and not _copies(name, args):
         first = args[0]
         if isinstance(first, Rows) and first.opened is None:
-            first.open()
+            first.spread()
         elif isinstance(first, Handle) and name in ("numpy", "__array__"):  # an edit would leave no trace
             raise CannotShare(f"{name} shares the memory of edges")
     return function(*tree_map(full, args), **tree_map(full, kwargs))
