@@ -112,7 +112,7 @@ class Graph:
 
     @property
     def checked(self) -> bool:
-        """Whether someone has looked since its tensors were last written to."""
+        """Whether :meth:`check` ran since its tensors were last modified."""
         return vars(self).get("_checked", ()) == _versions(self)
 
     @property

@@ -120,7 +120,7 @@ def _shared_call(
 
 
 def _explained(module: torch.nn.Module, reason: str, args: Any, kwargs: Any, sharing: Sharing) -> str:
-    """Why a layer is run copy by copy; one without a rule is tried, where someone will read of it."""
+    """Why a layer is run copy by copy. Under ``trace``, a layer without a rule is checked on small random graphs."""
     if rule_of(module) is not None or not sharing.trace or sharing.ended:
         return f"{type(module).__name__}: {reason}"
     from dropgnn.engine.rules.check import verdict

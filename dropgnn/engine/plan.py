@@ -168,7 +168,7 @@ class SharedPlan:
         return self.content.num_graphs == graph.num_graphs and same_content(self.content, graph)
 
     def level(self, number: int) -> Level:
-        """The states behind so many layers; the plan grows where nobody has asked for them yet."""
+        """The states after ``number`` layers; levels that are missing are refined now."""
         if number >= len(self.levels):
             with self.busy, torch.inference_mode(False):  # they may be needed for training later
                 while number >= len(self.levels):

@@ -51,7 +51,7 @@ def make_plan(
 def effect_of(mode: Mode) -> Effect:
     """What a mode does; one that does not say cannot be planned."""
     effect = mode.shared_effect
-    assert effect is not None  # or someone would have refused
+    assert effect is not None  # callers check it first
     return effect
 
 

@@ -137,7 +137,7 @@ class Rows(Lazy):
 
     @property
     def was_touched(self) -> bool:
-        """Whether somebody hooked into the history of this value, or began one, through which it must be read then."""
+        """Whether its autograd history changed since it was made: the rows must then be read through that history."""
         with plain_torch():
             other = self.grad_fn is not self.node or (self.node is None and self.requires_grad)
         return other or self.opened is not None
@@ -207,7 +207,7 @@ class Handle(Lazy):
 
     @property
     def was_edited(self) -> bool:
-        """Whether somebody wrote on the ordinary tensor since it was made."""
+        """Whether the tensor was modified since it was made."""
         return self.made is not None and self.made._version != self.version
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]

@@ -138,7 +138,7 @@ def of_all_rows(function: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def new_constant(function: Any, args: Args, kwargs: Kwargs) -> Any:
-    """Constants for as many as somebody says; they know nothing of the rows."""
+    """Constants of a given shape, which do not depend on the rows."""
     if not isinstance(args[0], Rows):
         return NotImplemented
     return getattr(args[0].blocks[0].rows, function.__name__)(*args[1:], **kwargs)

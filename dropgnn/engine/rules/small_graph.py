@@ -32,7 +32,7 @@ class SmallGraph:
         levels: The level below, and those to be computed, round by round.
         sharing: The forward they belong to.
         norms: Whether batch statistics will be taken. Nodes and messages are told apart by their number: where there are as
-            many, one node more that nobody hears.
+            many, one isolated node is added.
 
     Shapes:
         edge_index ``[2, K]``; edge ``[K]``: the edge of the batch that each is; index ``[M]``: the state of the lowest level
