@@ -12,16 +12,18 @@ from contextlib import contextmanager
 def interrupts_held() -> Iterator[None]:
     """Processes started in this block ignore Ctrl-C, which reaches all of a terminal; only the parent reacts to it.
 
+    The parent reacts after the block: a mask is a thread's own, and libraries have threads that receive the signal for us.
     Where signals cannot be blocked (Windows), these processes end at Ctrl-C together with the parent.
     """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with interrupts_deferred():
+        if not hasattr(signal, "pthread_sigmask"):
+            yield
+            return
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
