@@ -25,6 +25,8 @@ from dropgnn.graph import Graph, enumerate_blocks
 from dropgnn.runs.modes import Effect, Mode
 from dropgnn.runs.runs import Runs
 
+Edits = list[int]
+
 ABSENT = -1
 """The label of a pair whose node was removed, and of a node that no copy leaves as it is in the undropped graph."""
 
@@ -149,9 +151,12 @@ class SharedPlan:
     kept: dict[str, Any] = field(default_factory=dict, repr=False)
     content: Graph = field(init=False, repr=False)
     """A copy of what the batch held when it was planned: edits through numpy or ``.data`` leave no other trace."""
+    made: list[Edits] = field(init=False, repr=False)
+    """How often the tensors of plan and levels had been edited when they were made."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "content", _copied(self.graph))
+        object.__setattr__(self, "made", [_edits(self), *map(_edits, self.levels)])
 
     @property
     def work(self) -> int:
@@ -167,6 +172,10 @@ class SharedPlan:
         """Whether this is the batch, bit by bit, with gradients wanted of the same tensors."""
         return self.content.num_graphs == graph.num_graphs and same_content(self.content, graph)
 
+    def is_untouched(self) -> bool:
+        """Whether its numbers are as they were made: compiled loops take them, and do not check them again."""
+        return all(made == _edits(now) for made, now in zip(self.made, [self, *self.levels], strict=False))
+
     def level(self, number: int) -> Level:
         """The states after ``number`` layers; levels that are missing are refined now."""
         if number >= len(self.levels):
@@ -174,7 +183,9 @@ class SharedPlan:
                 while number >= len(self.levels):
                     if self.refine is None:
                         raise TooShallow(f"a plan for {len(self.levels) - 1} layers, and {number} are asked for")
-                    self.levels.append(self.refine(self.levels[-1].pairs))
+                    level = self.refine(self.levels[-1].pairs)
+                    self.made.append(_edits(level))
+                    self.levels.append(level)
         return self.levels[number]
 
     @property
@@ -192,6 +203,11 @@ class SharedPlan:
         shared = ", ".join(f"{states:,}" for states in self.states)
         saved = self.rows * len(self.levels) / max(sum(self.states), 1)
         return f"{self.rows:,} rows per layer; distinct, layer by layer: {shared} ({saved:.1f} times fewer)"
+
+
+def _edits(made: SharedPlan | Level) -> Edits:
+    tensors = [*vars(made).values(), *(vars(made.pairs).values() if isinstance(made, Level) else ())]
+    return [one._version for one in tensors if isinstance(one, Tensor) and not one.is_inference()]
 
 
 def _copied(graph: Graph) -> Graph:

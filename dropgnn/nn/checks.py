@@ -71,6 +71,8 @@ def check_plan(plan: SharedPlan, graph: Graph, embed: Embedding) -> None:
     of_kind("plan", plan, SharedPlan, "made by model.plan(...)")
     if not plan.is_for(graph):
         raise InvalidArgument("plan", "must be for this very batch", got="one for other features or edges")
+    if not plan.is_untouched():
+        raise InvalidArgument("plan", "must be as it was made; make another one", got="one with edited levels")
     if embed.obstacle is not None:
         raise Unsupported(
             f"a plan is for engine 'shared', which would not be exact now: {embed.obstacle}; leave it out"

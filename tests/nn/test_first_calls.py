@@ -107,6 +107,21 @@ def test_plans_notice_every_edit(edit: Callable[[Tensor], None], inference: bool
             wrapped(x, EDGES, plan=plan)
 
 
+def test_plans_notice_edits_of_their_own_numbers() -> None:
+    """Compiled loops take them: a number that is out of range would be read from anywhere."""
+    wrapped, x = model(), torch.ones(4, 1)
+    for name in ("own", "sender", "edge_ptr", "count"):
+        plan = wrapped.plan(x, EDGES)
+        wrapped(x, EDGES, plan=plan)
+        getattr(plan.levels[1], name)[0] = 10**9
+        with pytest.raises(InvalidArgument, match="must be as it was made"):
+            wrapped(x, EDGES, plan=plan)
+    plan = wrapped.plan(x, EDGES)
+    plan.levels[-1].pairs.label[0] = 10**9
+    with pytest.raises(InvalidArgument, match="must be as it was made"):
+        wrapped(x, EDGES, plan=plan)
+
+
 @pytest.mark.parametrize("edit", [by_data, by_numpy, in_place])
 def test_parts_of_a_dataset_notice_every_edit_of_their_graphs(edit: Callable[[Tensor], None]) -> None:
     wrapped, x = DropGNN(GIN(1, 4, 2), Exhaustive(0.1, k=1)), torch.ones(8, 1)
