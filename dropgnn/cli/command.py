@@ -24,7 +24,11 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         mine = {spelling for parameter in self.params for spelling in parameter.opts}
-        return super().parse_args(ctx, [_current(argument, mine) for argument in args])
+        try:
+            return super().parse_args(ctx, [_current(argument, mine) for argument in args])
+        except Exception as problem:
+            _name_the_value(problem)
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -41,6 +45,13 @@ class Command(TyperCommand):
                 if message.startswith(f"'{name}' "):
                     return f"'{spelling}'{message.removeprefix(repr(name))}"
         return message
+
+
+def _name_the_value(problem: Exception) -> None:
+    """Newer typers say which rule a value breaks, and not which value; the error of the library that checked it knows."""
+    errors = getattr(problem.__cause__, "errors", None)
+    if errors is not None and hasattr(problem, "message"):
+        problem.message = f"{problem.message} (got {errors()[0].get('input')!r})"
 
 
 def _current(argument: str, mine: set[str]) -> str:
