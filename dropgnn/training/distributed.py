@@ -27,6 +27,9 @@ T = TypeVar("T")
 CPU = torch.device("cpu")
 LOOK_EVERY = 0.5
 """Seconds."""
+LET_GO = 0.2
+"""Seconds in which gloo's threads let go of the last tensors. They need Python's lock for it, which before torch 2.8 the end of
+their group holds while it waits for them (pytorch/pytorch#154976): without a pause a rank now and then never ended."""
 
 
 @dataclass(frozen=True)
@@ -160,4 +163,5 @@ def joined() -> Iterator[Ranks]:
     try:
         yield Ranks(torch.distributed.get_rank(), torch.distributed.get_world_size(), local, device)
     finally:
+        time.sleep(LET_GO)
         torch.distributed.destroy_process_group()
