@@ -26,8 +26,9 @@ from rich.console import Console
 from benchmarks.run import data_folder, measure
 from benchmarks.trainer import Trainer
 from benchmarks.workloads import workloads
-from dropgnn.engine import compiled, fused
-from dropgnn.engine.compiled import products
+from dropgnn.engine.rules import gin
+from dropgnn.ops import compiled
+from dropgnn.ops.compiled import products
 from dropgnn.nn import GIN, DropGNN
 from dropgnn.training.loop import inputs
 
@@ -72,7 +73,7 @@ class Loops:
     PLACES = (
         (compiled, "planning", ("colour_rows", "group", "refine", "weigh", "cut_pairs", "cut_states")),
         (
-            fused,
+            gin,
             "layers",
             ("hear", "hear_mapped", "hear_mapped_back", "map_heard", "map_back", "finish", "finish_back"),
         ),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dropgnn.errors import DropGNNError, InvalidArgument, Unsupported
     from dropgnn.graph import Graph
+    from dropgnn.model.dropgnn import DropGNN
     from dropgnn.nn.gin import GIN, GINE
-    from dropgnn.nn.model import DropGNN
     from dropgnn.runs.runs import Runs
     from dropgnn.runs.samplers import Bernoulli, Exhaustive, Stratified
     from dropgnn.theory.plan import RunPlan
@@ -35,7 +35,7 @@ _HOMES = {
     "dropgnn.errors": ("DropGNNError", "InvalidArgument", "Unsupported"),
     "dropgnn.graph": ("Graph",),
     "dropgnn.nn.gin": ("GIN", "GINE"),
-    "dropgnn.nn.model": ("DropGNN",),
+    "dropgnn.model.dropgnn": ("DropGNN",),
     "dropgnn.runs.runs": ("Runs",),
     "dropgnn.runs.samplers": ("Bernoulli", "Exhaustive", "Stratified"),
     "dropgnn.theory.plan": ("RunPlan",),

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from dropgnn.engine.batched import batched
 from dropgnn.engine.embedded import Embedded
-from dropgnn.engine.memory import keep_freed_blocks
 from dropgnn.engine.reference import reference
 from dropgnn.engine.shared import shared
+from dropgnn.ops.memory import keep_freed_blocks
 from dropgnn.registry import Registry
 
 ENGINES = Registry[Callable[..., Embedded]]("engine", {"reference": reference, "batched": batched, "shared": shared})

@@ -7,12 +7,12 @@ from torch import Tensor
 
 from dropgnn.engine.copies import expand, perturb
 from dropgnn.engine.embedded import Rows
-from dropgnn.engine.layers import as_layered, walk
-from dropgnn.engine.norm import RowWeights, row_weights
-from dropgnn.engine.weighing import weighing
+from dropgnn.engine.weighing import WeighCopies, tell_apart
 from dropgnn.engine.whole import call_whole
-from dropgnn.errors import InvalidArgument, Unsupported
+from dropgnn.engine.zeroing import zeroing
+from dropgnn.errors import InvalidArgument
 from dropgnn.graph import Graph
+from dropgnn.nn.norm import RowWeights, looks_over_ranks, row_weights, takes_batch_statistics
 from dropgnn.runs.modes import Mode
 from dropgnn.runs.runs import Runs
 
@@ -27,20 +27,45 @@ def batched(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, p
         runs: Which items are dropped in which copy.
         pooled: Whether the encoder returns one row per graph instead of one per node.
     """
+    return run_copies(encoder, mode, graph, runs, WeighCopies, pooled=pooled)
+
+
+def run_copies(
+    encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, norm: type[WeighCopies], *, pooled: bool
+) -> Rows:
+    """All copies laid end to end, with batch norm as ``norm`` has it where statistics are taken."""
     copies, node = expand(graph, runs)
     left, rows, silenced = perturb(copies, mode, runs.mask())
-    layered = None if pooled or graph.extra else as_layered(encoder)
-    weights = None if runs.equally_weighted else RowWeights(runs.weight[left.batch], left.batch.numel())
-    with row_weights(weights), weighing(runs, lambda: left):
-        if layered is not None:
-            x = walk(layered, left, silenced)
-        elif silenced is not None:
-            raise needs_layers(encoder)
-        else:
-            x = call_whole(encoder, left)
-    copy = torch.arange(runs.num_copies, device=node.device) if pooled else left.batch
+    if not takes_batch_statistics(encoder):
+        return rows_of_copies(run_whole(encoder, left, silenced, pooled=pooled), node[rows], left, graph, runs, pooled)
+    given = left if runs.equally_weighted else tell_apart(left)
+    added = given.num_nodes - left.num_nodes
+    silenced = None if silenced is None else torch.nn.functional.pad(silenced, (0, added))
+    known = runs.equally_weighted or not looks_over_ranks(
+        encoder
+    )  # torch's own batch norm learns the weights in its call
+    weights = None if known else RowWeights(torch.nn.functional.pad(runs.weight, (0, 1))[given.batch], left.num_nodes)
+    with row_weights(weights), norm(lambda: given, runs, added):
+        x = run_whole(encoder, given, silenced, pooled=pooled)
+    if added:
+        check_rows(x.size(0), given.num_graphs if pooled else given.num_nodes, pooled)
+        x = x[: runs.num_copies if pooled else left.num_nodes]
+    return rows_of_copies(x, node[rows], left, graph, runs, pooled)
+
+
+def run_whole(encoder: torch.nn.Module, graph: Graph, silenced: Tensor | None, *, pooled: bool) -> Tensor:
+    """``encoder`` on what dropping left of a graph, with ``silenced`` rows zero wherever they are read."""
+    dropped = None if silenced is None else lambda: silenced
+    with zeroing(dropped, lambda: graph.batch, [one.value for one in graph.extra]) as zeroes:
+        x = call_whole(encoder, graph)
+        return x if zeroes is None or pooled else zeroes.read(x)
+
+
+def rows_of_copies(x: Tensor, owner: Tensor, left: Graph, graph: Graph, runs: Runs, pooled: bool) -> Rows:
+    """What came out of all copies, where ``owner`` is the node that each row of ``left`` is a copy of."""
+    copy = torch.arange(runs.num_copies, device=owner.device) if pooled else left.batch
     check_rows(x.size(0), copy.numel(), pooled)
-    return as_rows(x, runs.graph if pooled else node[rows], copy, graph, runs, pooled)
+    return as_rows(x, runs.graph if pooled else owner, copy, graph, runs, pooled)
 
 
 def as_rows(x: Tensor, owner: Tensor, copy: Tensor, graph: Graph, runs: Runs, pooled: bool) -> Rows:
@@ -59,10 +84,3 @@ def check_rows(got: int, expected: int, pooled: bool) -> None:
         raise InvalidArgument(
             "encoder", f"must return one row per {what}, here {expected}", got=f"{got} rows", hint=hint
         )
-
-
-def needs_layers(encoder: torch.nn.Module) -> Unsupported:
-    return Unsupported(
-        f"mode 'zero-layers' must reach between the layers of {type(encoder).__name__}, which we cannot take apart; use a "
-        "PyG BasicGNN, subclass dropgnn.nn.Encoder, or choose mode 'zero' or 'remove'"
-    )

@@ -1,5 +1,5 @@
-r"""GINE under the ``shared`` engine, on the CPU: the features of an edge go through their linear map once for each distinct
-feature, and what is heard, :math:`\sum_t \mathrm{ReLU}(x_t + W e_{ts})`, is added up edge by edge without storing it."""
+r"""Distinct features of edges: they go through GINE's linear map once each, and what is heard,
+:math:`\sum_t \mathrm{ReLU}(x_t + W e_{ts})`, is added up edge by edge without storing it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch_geometric.nn import GINEConv
 
-from dropgnn.engine.compiled import edge_features as compiled
-from dropgnn.engine.compiled.tensors import compiles
-from dropgnn.engine.loops import loops_for
-from dropgnn.engine.plan import Level, SharedPlan
-from dropgnn.errors import InvalidArgument
-from dropgnn.graph import Graph
+from dropgnn.engine.plan import SharedPlan
+from dropgnn.ops.compiled import edge_features as compiled
+from dropgnn.ops.loops import loops_for
 
 
 class Kinds(NamedTuple):
@@ -45,40 +41,6 @@ def _kinds(plan: SharedPlan) -> Kinds:
     of_edge = torch.zeros_like(colour)
     of_edge[edges] = kind
     return Kinds(edges[first], of_edge)
-
-
-def can_hear_features(conv: torch.nn.Module, x: Tensor, work: int) -> bool:
-    """Whether :func:`hear_features` is what the layer does, in a plan of so much work."""
-    return (
-        isinstance(conv, GINEConv)
-        and conv.aggr in ("add", "sum", "mean")
-        and not conv.eps.requires_grad
-        and (conv.lin is None or conv.lin.weight.dtype == x.dtype)
-        and compiles(x, work)
-    )
-
-
-def hear_features(conv: GINEConv, x: Tensor, level: Level, graph: Graph, kinds: Kinds) -> Tensor:
-    """What every state of a level hears, and its own row, ``[S, F]``."""
-    features = map_features(conv, graph, kinds, width=x.size(1), dtype=x.dtype)
-    heard = (level.own, level.edge_ptr, level.sender, level.edge, kinds.of_edge)
-    return _Hear.apply(x, features, heard, 1.0 + float(conv.eps), conv.aggr == "mean")
-
-
-def map_features(conv: torch.nn.Module, graph: Graph, kinds: Kinds, *, width: int, dtype: torch.dtype) -> Tensor:
-    """What a layer adds to rows of such a width along each kind of edge, ``[W, F]``."""
-    assert graph.edge_attr is not None
-    features = graph.edge_attr[kinds.edge]
-    if conv.lin is not None:
-        return conv.lin(features)  # type: ignore[operator]
-    if features.size(1) != width:
-        raise InvalidArgument(
-            "edge_attr",
-            f"must have the {width} features of the rows that {type(conv).__name__} adds it to",
-            got=features.size(1),
-            hint="set its edge_dim, or map the features first",
-        )
-    return features.to(dtype).contiguous()
 
 
 class _Hear(torch.autograd.Function):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from dropgnn.errors import InvalidArgument
+from dropgnn.nn.modules import forward_parameters
 
 _SIZE_NAMES = ("num_graphs", "batch_size", "dim_size")
 
@@ -19,7 +15,7 @@ def takes_batch(head: torch.nn.Module | None) -> bool:
     """Whether a head is one for graphs: its ``forward`` needs a ``batch``. One that may do without is for rows."""
     if head is None:
         return False
-    parameter = _parameters(head).get("batch")
+    parameter = forward_parameters(head).get("batch")
     return parameter is not None and parameter.default is parameter.empty
 
 
@@ -28,10 +24,10 @@ def check_head(argument: str, head: torch.nn.Module) -> None:
     known = ("batch", *_SIZE_NAMES)
     needed = [
         name
-        for name, one in _parameters(head).items()
+        for name, one in forward_parameters(head).items()
         if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) and name not in known
     ]
-    needed = needed[1 + hasattr(head.forward, "__func__") :]  # self, and rows
+    needed = needed[1:]  # rows
     if needed:
         rule = "must be called with rows alone, or with rows and batch"
         raise InvalidArgument(argument, rule, got=f"{type(head).__name__}, which needs {', '.join(needed)} too")
@@ -43,7 +39,7 @@ def predict(head: torch.nn.Module, x: Tensor, batch: Tensor | None = None, num_g
         out, expected = head(x), x.size(0)
         hint = "a head for graphs needs a parameter 'batch' without default, e.g. Pooled(torch.nn.Linear(16, 2))"
     else:
-        parameters = _parameters(head)
+        parameters = forward_parameters(head)
         out = head(x, batch=batch, **{name: num_graphs for name in _SIZE_NAMES if name in parameters})
         expected, hint = num_graphs, "pool by batch, and take num_graphs to keep graphs without nodes"
     if not isinstance(out, Tensor) or out.dim() == 0 or out.size(0) != expected:
@@ -51,12 +47,3 @@ def predict(head: torch.nn.Module, x: Tensor, batch: Tensor | None = None, num_g
         got = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
         raise InvalidArgument("head", f"must return one prediction per {what}, here {expected}", got=got, hint=hint)
     return out
-
-
-def _parameters(head: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
-    return _parameters_of(getattr(head.forward, "__func__", head.forward))
-
-
-@lru_cache(maxsize=256)  # looking at a signature takes longer than many a head
-def _parameters_of(forward: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(forward).parameters

@@ -14,11 +14,14 @@ import torch
 from torch.nn.modules import module as torch_modules
 from torch.utils._pytree import tree_any, tree_map
 from torch_geometric.nn import MessagePassing
+from torch_geometric.nn.aggr import Aggregation
 
 from dropgnn.engine.rows import Handle, Lazy, Rows, full
-from dropgnn.engine.rules.parts import unknown_part
+from dropgnn.engine.rules.parts import unknown_part, unusual
 from dropgnn.engine.rules.rule import RULES, Rule, rule_of
 from dropgnn.engine.spaces import Sharing
+from dropgnn.engine.zeroing import current
+from dropgnn.nn.modules import inside
 
 MODULE_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 MESSAGE_HOOKS = MODULE_HOOKS + tuple(
@@ -39,8 +42,8 @@ _TELLING = frozenset((Rows, Handle, tuple, list, dict))
 
 
 def install() -> None:
-    """Wrap the call of PyG's layers, and of other classes that have rules; once."""
-    for kind in (MessagePassing, *RULES):
+    """Wrap the call of PyG's layers and aggregations, and of other classes that have rules; once."""
+    for kind in (MessagePassing, Aggregation, *RULES):
         if not issubclass(kind, MessagePassing) or kind is MessagePassing:
             _wrap(kind)
 
@@ -51,8 +54,12 @@ def _wrap(kind: type[torch.nn.Module]) -> None:
         return
     call = kind.__call__
 
+    reads = issubclass(kind, (MessagePassing, Aggregation))
+
     @wraps(call)
     def wrapped(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        if reads and (zeroing := current()) is not None:
+            return zeroing.call(wrapped, self, args, kwargs)
         for value in args:
             if type(value) in _TELLING:
                 return _shared_call(call, self, args, kwargs)
@@ -151,14 +158,26 @@ def obstacle(rule: Rule, module: torch.nn.Module) -> str | None:
     """Why a module does something else than its class."""
     if any(GLOBAL_HOOKS):
         return "there are hooks on all modules, which want to see every copy"
-    for one in module.modules():
-        names = MESSAGE_HOOKS if isinstance(one, MessagePassing) else MODULE_HOOKS
-        if any(map(vars(one).get, names)):
-            return f"{type(one).__name__} has hooks, which want to see every copy"
-        for name in vars(one):
-            if callable(getattr(type(one), name, None)):
-                return f"{type(one).__name__} has a {name} of its own"
-    return rule.obstacle(module)
+    for one in inside(module):
+        reason = changed(one) or unusual(one)
+        if reason is not None:
+            return reason
+    return None if rule.obstacle is None else rule.obstacle(module)
+
+
+def changed(module: torch.nn.Module) -> str | None:
+    """Why a module may do something else than its class says, whatever is inside it."""
+    names = MESSAGE_HOOKS if isinstance(module, MessagePassing) else MODULE_HOOKS
+    own, kind = vars(module), type(module)
+    if any(map(own.get, names)):
+        return f"{kind.__name__} has hooks, which want to see every copy"
+    replaced = own.keys() & _methods(kind)  # type: ignore[arg-type]
+    return f"{kind.__name__} has a {min(replaced)} of its own" if replaced else None
+
+
+@lru_cache(maxsize=512)
+def _methods(kind: type[torch.nn.Module]) -> frozenset[str]:
+    return frozenset(name for name in dir(kind) if callable(getattr(kind, name, None)))
 
 
 def _sharing_of(args: Any, kwargs: Any) -> Sharing | None:

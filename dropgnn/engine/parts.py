@@ -13,11 +13,11 @@ from threading import Lock
 import torch
 from torch import Tensor
 
-from dropgnn.engine.incidence import Weights, dropped_items, pointers
-from dropgnn.engine.loops import loops_for
+from dropgnn.engine.incidence import Weights, pointers
 from dropgnn.engine.plan import Level, Pairs, SharedPlan, same_content
 from dropgnn.errors import Unsupported, of_kind
 from dropgnn.graph import Graph, enumerate_blocks, numbers_of, offsets
+from dropgnn.ops.loops import loops_for
 from dropgnn.runs.runs import Runs
 
 
@@ -53,10 +53,8 @@ class Parts:
         self._loops = loops_for(graph.x, graph.num_nodes * plan.runs.num_copies)
         with torch.inference_mode(False):  # they are written on whenever a part is taken
             self._numbers = [
-                torch.full((level.num_rows,), -1, dtype=torch.int32, device=graph.x.device) for level in plan.levels
+                torch.full((level.num_states,), -1, dtype=torch.int32, device=graph.x.device) for level in plan.levels
             ]
-        drop_ptr, _ = dropped_items(plan.runs)
-        self._computed = [_computed(level, drop_ptr) for level in plan.levels]
         self._busy = Lock()  # the numbers are written on
 
     def take(self, graphs: Sequence[int] | Tensor) -> SharedPlan:
@@ -80,9 +78,9 @@ class Parts:
     def _levels(self, chosen: Tensor, graph: Graph, runs: Runs) -> tuple[list[Level], Tensor]:
         """The levels of a batch, and the states of the dataset that are its states before the first layer."""
         weights, levels, taken = self._loops.native(Weights.of(graph, runs)), [], []
-        drop_ptr, _ = dropped_items(runs)
         below = self._numbers[0]
-        for level, pairs, numbers in zip(self.plan.levels, self._computed, self._numbers, strict=True):
+        for level, numbers in zip(self.plan.levels, self._numbers, strict=True):
+            pairs = level.pairs
             used, base, ptr, node, label = self._loops.cut_pairs(
                 chosen, self.node_ptr, self.copy_ptr, pairs.base, pairs.ptr, pairs.node, pairs.label, numbers
             )
@@ -91,12 +89,8 @@ class Parts:
                 used, below, level.own, level.degree, level.edge_ptr, level.sender, level.edge
             )
             weight, count, share, rest = self._loops.weigh(base, ptr, node, label, weights, used.numel())
-            cut, silenced = Pairs(base, ptr, node, label, share, rest), None
-            if level.silent and runs.dropped.numel():
-                numbers[level.num_states] = used.numel()
-                dropped = cut.of_dropped(drop_ptr)
-                silenced, cut = label[dropped], cut.labelled(dropped, numbers[level.num_states])
-            levels.append(Level(cut, own, degree, edge_ptr, sender, edge, weight, count, silenced))
+            cut = Pairs(base, ptr, node, label, share, rest)
+            levels.append(Level(cut, own, degree, edge_ptr, sender, edge, weight, count))
             below = numbers
         for used, numbers in zip(taken, self._numbers, strict=True):
             numbers[used] = -1
@@ -133,12 +127,6 @@ class Parts:
                 weight=shares.weight[position],
             )
         return Runs(runs.items, runs.items_per_graph[chosen], owner, runs.weight[copy], dropped, shares)
-
-
-def _computed(level: Level, drop_ptr: Tensor) -> Pairs:
-    """The pairs in the states they were computed in, before any were zeroed."""
-    pairs = level.pairs
-    return pairs if level.silenced is None else pairs.labelled(pairs.of_dropped(drop_ptr), level.silenced)
 
 
 def _ends(sizes: Tensor) -> Tensor:

@@ -21,14 +21,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dropgnn.graph import Graph, enumerate_blocks
+from dropgnn.graph import Graph
 from dropgnn.runs.modes import Effect, Mode
 from dropgnn.runs.runs import Runs
 
 Edits = list[int]
-
-ABSENT = -1
-"""The label of a pair whose node was removed, and of a node that no copy leaves as it is in the undropped graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +56,6 @@ class Pairs:
         """The copy each pair is in, ``[P]``."""
         return torch.repeat_interleave(self.ptr.diff())
 
-    def of_dropped(self, drop_ptr: Tensor) -> Tensor:
-        """The pairs of dropped nodes, which come first in every copy, where zeroing is what makes pairs notice."""
-        return enumerate_blocks(self.ptr[:-1], drop_ptr.diff())[0]
-
-    def labelled(self, position: Tensor, label: Tensor) -> Pairs:
-        """The same pairs, those at ``position`` in other states."""
-        return replace(self, label=self.label.index_put((position,), label))
-
 
 @dataclass(frozen=True, eq=False)
 class Level:
@@ -75,10 +64,7 @@ class Level:
     Shapes:
         own, degree ``[S]``: for each state its own state below and its degree, itself included;
         edge_ptr ``[S + 1]``, sender, edge ``[K]``: the states below that it hears, and by which edge of the graph;
-        weight, count ``[S]``: how much its pairs count together, and how many they are;
-        silenced ``[D]``: where nodes are zeroed after the layer, the state each was computed in before; else ``None``.
-
-    Where nodes are zeroed there is one more state, number S: the row of zeros that they have then.
+        weight, count ``[S]``: how much its pairs count together, and how many they are.
     """
 
     pairs: Pairs
@@ -89,7 +75,6 @@ class Level:
     edge: Tensor
     weight: Tensor
     count: Tensor
-    silenced: Tensor | None = None
 
     @property
     def num_states(self) -> int:
@@ -99,16 +84,6 @@ class Level:
     def rows(self) -> int:
         """How many rows the states stand for."""
         return int(self.count.sum())
-
-    @property
-    def silent(self) -> bool:
-        """Whether dropped nodes are zeroed after the layer."""
-        return self.silenced is not None
-
-    @property
-    def num_rows(self) -> int:
-        """States, and the row of zeros where there is one."""
-        return self.num_states + self.silent
 
     @property
     def receiver(self) -> Tensor:
@@ -174,7 +149,8 @@ class SharedPlan:
 
     def is_untouched(self) -> bool:
         """Whether its numbers are as they were made: compiled loops take them, and do not check them again."""
-        return all(made == _edits(now) for made, now in zip(self.made, [self, *self.levels], strict=False))
+        levels = zip(self.made[1:], self.levels, strict=False)  # others may be added meanwhile
+        return self.made[0] == _edits(self) and all(made == _edits(level) for made, level in levels)
 
     def level(self, number: int) -> Level:
         """The states after ``number`` layers; levels that are missing are refined now."""

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.incidence import Setting, alike_edges, words
-from dropgnn.engine.loops import loops_for
-from dropgnn.engine.plan import ABSENT, Level, Pairs, SharedPlan
+from dropgnn.engine.plan import Level, Pairs, SharedPlan
 from dropgnn.graph import Graph
+from dropgnn.ops import ABSENT
+from dropgnn.ops.loops import loops_for
 from dropgnn.runs.modes import Effect, Mode
 from dropgnn.runs.runs import Runs
 
@@ -63,17 +64,10 @@ class _Refine:
         self.native = loops.native(setting)
         effect = effect_of(mode)
         self.cuts, self.removes = effect.cuts != "none", effect.removes
-        self.silences = effect.zero_when_read and setting.drop_item.numel() > 0
 
     def __call__(self, below: Pairs) -> Level:
         """The states one layer later."""
-        level = self._level(below, own_only=False)
-        if not self.silences:
-            return level
-        # Dropped nodes were computed like any others, since batch norm counts them.
-        dropped = level.pairs.of_dropped(self.setting.drop_ptr)
-        zeros = level.own.new_tensor(level.num_states)
-        return replace(level, pairs=level.pairs.labelled(dropped, zeros), silenced=level.pairs.label[dropped])
+        return self._level(below, own_only=False)
 
     def count_edges(self, pairs: Pairs) -> Level:
         """The states before the first layer where these know their degree."""

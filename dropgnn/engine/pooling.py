@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from dropgnn.engine.compiled import blocks, colour_rows
-from dropgnn.engine.compiled import products as compiled
-from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.plan import Pairs
 from dropgnn.engine.products import arrays_of, sum_rows
+from dropgnn.ops.compiled import blocks, colour_rows
+from dropgnn.ops.compiled import products as compiled
+from dropgnn.ops.compiled.tensors import compiles
 from dropgnn.runs.runs import Runs
 
 

@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from dropgnn.engine.compiled import products as compiled
-from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.plan import Level, Pairs
+from dropgnn.ops.compiled import products as compiled
+from dropgnn.ops.compiled.tensors import compiles
 from dropgnn.runs.runs import Runs
 
 

@@ -1,72 +1,64 @@
-"""Engine ``reference``: a plain loop over copies, layer by layer. The definition, slow and obvious."""
+"""Engine ``reference``: the definition, slow and obvious.
+
+A plain loop over the copies, in which the encoder's own ``forward`` sees one of them at a time. Batch statistics belong to all
+copies together: where they are taken, the copies are laid end to end, and the statistics are a few lines of arithmetic.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from dropgnn.engine.batched import as_rows, batched, check_rows, needs_layers
+from dropgnn.engine.batched import as_rows, batched, check_rows, run_copies, run_whole
 from dropgnn.engine.copies import perturb
 from dropgnn.engine.embedded import Rows
-from dropgnn.engine.layers import Layered, as_layered, enter, silence
-from dropgnn.engine.norm import RowWeights, row_weights, takes_batch_statistics
-from dropgnn.engine.whole import call_whole
-from dropgnn.errors import Unsupported
+from dropgnn.engine.row_norm import given_to_norm, move_running
+from dropgnn.engine.weighing import WeighCopies
 from dropgnn.graph import Graph
-from dropgnn.runs.modes import Mode, Perturbed
+from dropgnn.nn.norm import takes_batch_statistics
+from dropgnn.runs.modes import Mode
 from dropgnn.runs.runs import Runs
 
 
 def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> Rows:
     """Run ``encoder`` on every copy, one copy after the other. Arguments as for ``batched``."""
-    seen, owners = [], []
+    if takes_batch_statistics(encoder):
+        return run_copies(encoder, mode, graph, runs, PlainStatistics, pooled=pooled)
+    outs, owners = [], []
     for copy, number in enumerate(runs.graph.tolist()):
         alone, nodes = _component(graph, number)
-        perturbed = perturb(alone, mode, _dropped(runs, copy))
-        seen.append(perturbed)
-        owners.append(nodes[perturbed.rows])
-    if not seen:  # no graphs: only the width of their rows is to be found out
+        left, rows, silenced = perturb(alone, mode, _dropped(runs, copy))
+        out = run_whole(encoder, left, silenced, pooled=pooled)
+        check_rows(out.size(0), 1 if pooled else rows.numel(), pooled)
+        outs.append(out)
+        owners.append(nodes[rows])
+    if not outs:  # no graphs: only the width of their rows is to be found out
         return batched(encoder, mode, graph, runs, pooled=pooled)
-
-    layered = None if pooled or graph.extra else as_layered(encoder)
-    if layered is not None:
-        outs = _layer_by_layer(layered, seen, runs)
-    elif any(perturbed.silenced is not None for perturbed in seen):
-        raise needs_layers(encoder)
-    else:
-        _refuse_batch_statistics(encoder)
-        outs = [call_whole(encoder, perturbed.graph) for perturbed in seen]
-
-    for out, nodes in zip(outs, owners, strict=True):
-        check_rows(out.size(0), 1 if pooled else nodes.numel(), pooled)
     copy_of_row = torch.tensor([copy for copy, out in enumerate(outs) for _ in out], dtype=torch.long)
-    copy_of_row = copy_of_row.to(graph.batch.device)
     owner = runs.graph if pooled else torch.cat(owners)
-    return as_rows(torch.cat(outs), owner, copy_of_row, graph, runs, pooled)
+    return as_rows(torch.cat(outs), owner, copy_of_row.to(graph.batch.device), graph, runs, pooled)
 
 
-def _layer_by_layer(layered: Layered, seen: list[Perturbed], runs: Runs) -> list[Tensor]:
-    """``conv`` on each copy by itself; ``update`` on the rows of all copies, since batch norm looks at all of them."""
-    sizes = [perturbed.graph.num_nodes for perturbed in seen]
-    copy = torch.repeat_interleave(torch.arange(len(seen)), torch.tensor(sizes)).to(runs.weight.device)
-    weights = None if runs.equally_weighted else RowWeights(runs.weight[copy], copy.numel())
-    if (entry := layered.entry()) is not None:
-        _refuse_batch_statistics(entry)
-    xs = [[enter(layered, perturbed.graph.x, perturbed.silenced)] for perturbed in seen]
-    for layer in layered.layers():
-        if not layer.split:
-            _refuse_batch_statistics(layer.message)
-        gathered = [
-            layer.conv(x[-1], perturbed.graph.edge_index, perturbed.graph.edge_attr)
-            for x, perturbed in zip(xs, seen, strict=True)
-        ]
-        with row_weights(weights):
-            updated = layer.run_update(torch.cat(gathered), copy, len(seen))
-        for x, perturbed, rows in zip(xs, seen, updated.split(sizes), strict=True):
-            x.append(silence(rows, perturbed.silenced))
-    with row_weights(weights):
-        combined = layered.combine([torch.cat(layer) for layer in zip(*xs, strict=True)])
-    return list(combined.split(sizes))
+class PlainStatistics(WeighCopies):
+    """Batch norm as its formula has it, with the weights of copies."""
+
+    is_plain = False
+
+    def norm(self, function: Any, args: Any, kwargs: Any) -> Tensor:
+        given = given_to_norm(args, kwargs)
+        x, gain, bias = given["input"], given["weight"], given["bias"]
+        if x.dim() != 2 and self.runs.equally_weighted:
+            return function(*args, **kwargs)
+        alike = x.new_ones(x.size(0)), x.size(0)
+        weight, rows = alike if self.runs.equally_weighted else self.weights(x)
+        share = (weight / weight.sum()).to(x.dtype).unsqueeze(1)
+        mean = (share * x).sum(dim=0)
+        variance = (share * (x - mean).square()).sum(dim=0)
+        move_running(given, mean, variance, rows)
+        unit = (x - mean) / (variance + given["eps"]).sqrt()
+        return unit * (1.0 if gain is None else gain) + (0.0 if bias is None else bias)
 
 
 def _component(graph: Graph, number: int) -> tuple[Graph, Tensor]:
@@ -84,11 +76,3 @@ def _dropped(runs: Runs, copy: int) -> Tensor:
     mask = torch.zeros(size, dtype=torch.bool, device=runs.graph.device)
     mask[runs.dropped[1][runs.dropped[0] == copy]] = True
     return mask
-
-
-def _refuse_batch_statistics(module: torch.nn.Module) -> None:
-    if takes_batch_statistics(module):
-        raise Unsupported(
-            f"engine 'reference' would take the batch statistics inside {type(module).__name__} copy by copy while "
-            "training; use engine='batched'"
-        )

@@ -8,18 +8,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dropgnn.engine.compiled.tensors import compiles
-from dropgnn.engine.norm import _CompiledNorm
 from dropgnn.engine.rows import Block, CannotShare, Lazy, Rows, rows_of
-from dropgnn.engine.torch_norm import TorchNorm
+from dropgnn.nn.norm import _CompiledNorm
+from dropgnn.ops.compiled.tensors import compiles
+from dropgnn.ops.torch_norm import TorchNorm
 
 NAMES = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
 
 
+def given_to_norm(args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of ``torch.nn.functional.batch_norm`` by name."""
+    given: dict[str, Any] = {"weight": None, "bias": None, "training": False, "momentum": 0.1, "eps": 1e-5}
+    return given | dict(zip(NAMES, args, strict=False)) | kwargs
+
+
 def batch_norm(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """``torch.nn.functional.batch_norm``."""
-    given: dict[str, Any] = {"weight": None, "bias": None, "training": False, "momentum": 0.1, "eps": 1e-5}
-    given |= dict(zip(NAMES, args, strict=False)) | kwargs
+    given = given_to_norm(args, kwargs)
     rows = given.pop("input")
     if (
         isinstance(rows, Rows)
@@ -46,8 +51,7 @@ def weighted_batch_norm(
     function: Any, args: Sequence[Any], kwargs: dict[str, Any], weight: Tensor, rows: int
 ) -> Tensor:
     """Batch norm of rows that count ``weight [M]`` and stand for so many ``rows``."""
-    given: dict[str, Any] = {"weight": None, "bias": None, "training": False, "momentum": 0.1, "eps": 1e-5}
-    given |= dict(zip(NAMES, args, strict=False)) | kwargs
+    given = given_to_norm(args, kwargs)
     x = given["input"]
     if not given["training"]:
         return function(*args, **kwargs)
@@ -56,15 +60,14 @@ def weighted_batch_norm(
     bias = x.new_zeros(x.size(1)) if given["bias"] is None else given["bias"]
     norm = _CompiledNorm if compiles(x, rows) else TorchNorm
     out, mean, variance = norm.apply(x, weight, gain, bias, given["eps"], False)
-    _move(given["running_mean"], given["running_var"], mean, variance, rows, given["momentum"])
+    move_running(given, mean, variance, rows)
     return out
 
 
 @torch.no_grad()
-def _move(
-    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, rows: int, momentum: float
-) -> None:
-    """Move running statistics as torch does."""
+def move_running(given: dict[str, Any], mean: Tensor, variance: Tensor, rows: int) -> None:
+    """Move running statistics as torch does, towards those of so many rows."""
+    running_mean, running_var, momentum = given["running_mean"], given["running_var"], given["momentum"]
     if running_mean is not None:
         running_mean.lerp_(mean.to(running_mean.dtype), momentum)
     if running_var is not None:

@@ -1,29 +1,83 @@
-"""Engine ``shared``: each distinct computation once. Plan, then execute."""
+"""The engine that runs an encoder's own ``forward`` on distinct rows."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+import random
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.nn import GATConv, GCNConv, GINConv, GINEConv, MessagePassing, NNConv
+from torch.utils.checkpoint import _StopRecomputationError
 
-from dropgnn.engine.allowed import why_not
-from dropgnn.engine.edge_features import can_hear_features, hear_features, kinds_of
-from dropgnn.engine.edge_network import Network, hear_by_matrices, matrices_of, network_of
-from dropgnn.engine.fused import run_fused
-from dropgnn.engine.layers import Layer, Layered, as_layered, silence
-from dropgnn.engine.norm import RowWeights, row_weights
-from dropgnn.engine.pieces import Pieces
-from dropgnn.engine.plan import Level, SharedPlan
+import dropgnn.engine.functions
+import dropgnn.engine.rules.gin
+import dropgnn.engine.rules.layers
+import dropgnn.engine.rules.nnconv
+import dropgnn.engine.rules.pyg_layers  # noqa: F401  (functions and rules register themselves)
+from dropgnn.engine.batched import as_rows, batched, check_rows
+from dropgnn.engine.edge_features import kinds_of
+from dropgnn.engine.embedded import Embedded
+from dropgnn.engine.handles import batch_of, edge_index_of
+from dropgnn.engine.intercept import GLOBAL_HOOKS, install
+from dropgnn.engine.plan import SharedPlan, TooShallow
 from dropgnn.engine.planning import make_plan
-from dropgnn.engine.products import combine, hear
-from dropgnn.engine.states import States
-from dropgnn.errors import Unsupported
+from dropgnn.engine.rows import Block, CannotShare, Rows, rows_of
+from dropgnn.engine.rules.rule import rule_of
+from dropgnn.engine.shared_rows import SharedRows
+from dropgnn.engine.spaces import Sharing
+from dropgnn.engine.weighing import WeighCopies
+from dropgnn.engine.whole import call_with, given_to
+from dropgnn.engine.zeroing import zeroing
+from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
+from dropgnn.nn.gin import GIN, GINE
+from dropgnn.nn.modules import inside
+from dropgnn.nn.mpnn import MPNN
+from dropgnn.nn.one_gnn import OneGNN
 from dropgnn.runs.modes import Mode
 from dropgnn.runs.runs import Runs
+
+OURS = (GIN, GINE, MPNN, OneGNN)
+
+
+def plan_for(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, depth: int = 0) -> SharedPlan:
+    """A plan for a batch, for so many layers at first; it grows where the forward asks for more."""
+    with torch.inference_mode(False):  # it may be needed for training later
+        return make_plan(graph, runs, mode, depth, degrees=reads_degrees(encoder))
+
+
+def obstacle_to_rows(encoder: torch.nn.Module, mode: Mode) -> str | None:
+    """Why nothing of the encoder can be run on distinct rows, or ``None``."""
+    effect = mode.shared_effect
+    if effect is None:
+        return f"mode {mode!r} does not declare its effect"
+    if any(GLOBAL_HOOKS):
+        return "there are hooks on all modules, which want to see every copy"
+    if isinstance(encoder, torch.jit.ScriptModule) or hasattr(encoder, "_orig_mod"):
+        return f"{type(encoder).__name__} is compiled, and runs as it was compiled"
+    return None
+
+
+def depth_of(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool) -> int:
+    """How many layers of states a forward asks for, found out by one on a copy of the encoder that leaves no trace."""
+    devices = [graph.x.device] if graph.x.is_cuda else []
+    with torch.no_grad(), torch.random.fork_rng(devices=devices):
+        _, sharing = share(copy.deepcopy(encoder), mode, graph, runs, pooled=pooled)
+    return sharing.depth
+
+
+def reads_degrees(encoder: torch.nn.Module) -> bool:
+    """Whether a layer of the encoder looks at the degrees of those it hears."""
+    if type(encoder) in OURS:
+        return False
+    rules = ((module, rule_of(module)) for module in inside(encoder))
+    return any(rule is not None and rule.degrees(module) for module, rule in rules)
 
 
 def shared(
@@ -34,181 +88,151 @@ def shared(
     *,
     pooled: bool = False,
     plan: SharedPlan | None = None,
-) -> States:
-    """Run every distinct computation of ``encoder`` on the copies once. Arguments as for ``batched``.
+) -> Embedded:
+    """Engine ``shared``: every distinct computation once, or an error where that would not be exact."""
+    check_shareable(encoder, mode)
+    install()
+    return share(encoder, mode, graph, runs, pooled=pooled, plan=plan, strict=True)[0]
+
+
+def check_shareable(encoder: torch.nn.Module, mode: Mode) -> None:
+    """Raise where nothing of the encoder can be run on distinct rows."""
+    reason = obstacle_to_rows(encoder, mode)
+    if reason is not None:
+        raise _not_exact(reason)
+
+
+def _not_exact(reason: object) -> Unsupported:
+    return Unsupported(f"engine 'shared' would not be exact: {reason}; use engine='auto' or 'batched'")
+
+
+def share(
+    encoder: torch.nn.Module,
+    mode: Mode,
+    graph: Graph,
+    runs: Runs,
+    *,
+    pooled: bool = False,
+    plan: SharedPlan | None = None,
+    trace: bool = False,
+    strict: bool = False,
+) -> tuple[Embedded, Sharing]:
+    """Run ``encoder`` on distinct rows as far as they go; arguments as for ``batched``.
 
     Args:
-        plan: What :func:`plan_shared` returned for the same encoder, mode, graph and runs; made here where not given.
+        plan: For the same encoder, mode, graph and runs; made here where not given.
+        trace: Whether to find out where in the forward sharing ends.
+        strict: Whether to refuse where it ends before the forward does.
     """
-    plan = plan_shared(encoder, mode, graph, runs, pooled=pooled) if plan is None else plan
-    layered = as_layered(encoder)
-    assert layered is not None  # or planning would have refused
-    return States(execute(layered, graph, plan), layered, plan)
+    restore, weighs = _as_before(encoder, graph), not runs.equally_weighted
+    sharing, failed = Sharing(plan or plan_for(encoder, mode, graph, runs), trace=trace), False
+    try:
+        try:
+            out = _run(encoder, sharing, pooled=pooled, weighs=weighs)
+        except TooShallow:  # the plan was made for fewer layers, and cannot grow
+            restore()
+            sharing = Sharing(plan_for(encoder, mode, graph, runs), trace=trace)
+            out = _run(encoder, sharing, pooled=pooled, weighs=weighs)
+        if not (strict and sharing.ended):
+            return _embedded(out, sharing, pooled=pooled), sharing
+    except CannotShare as problem:
+        sharing.end(str(problem))
+    except _StopRecomputationError:  # a checkpoint has what it wanted
+        raise
+    except Exception as problem:  # whatever it is, it may be of our making: the definition decides
+        failed = True
+        sharing.end(f"{type(problem).__name__}: {problem}")
+    restore()
+    if not strict:
+        return batched(encoder, mode, graph, runs, pooled=pooled), sharing
+    if failed:
+        batched(encoder, mode, graph, runs, pooled=pooled)  # raises what is wrong with the encoder, if anything is
+        restore()
+    raise _not_exact(sharing.ended[0])
 
 
-def plan_shared(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> SharedPlan:
-    """The plan for a batch. Needs no weights: only what the layers look at."""
-    reason = why_not(encoder, mode, pooled=pooled)
-    if reason is not None:
-        raise not_shareable(reason)
-    return plan_allowed(encoder, mode, graph, runs)
+def _as_before(encoder: torch.nn.Module, graph: Graph) -> Callable[[], None]:
+    """A function that puts back what a forward may have changed: attributes, buffers and randomness."""
+    if type(encoder) in OURS:  # they change nothing but running statistics, and those when nothing can fail any more
+        return lambda: None
+    modules = list(encoder.modules())
+    kept = [(module, {name: _held(value) for name, value in vars(module).items()}) for module in modules]
+    values = [(one, one.clone()) for module in modules for one in module._buffers.values() if one is not None]
+    versions = [(one, one._version) for one in encoder.parameters() if not one.is_inference()]
+    sources = [value for module in modules for value in vars(module).values() if isinstance(value, torch.Generator)]
+    states = [(source, source.get_state()) for source in sources]
+    state, others = torch.get_rng_state(), (random.getstate(), np.random.get_state())
+    on_gpu = torch.cuda.get_rng_state(graph.x.device) if graph.x.is_cuda else None
 
-
-def plan_allowed(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs) -> SharedPlan:
-    """The same, where someone has looked already that nothing speaks against sharing."""
-    layered = as_layered(encoder)
-    assert layered is not None
-    with torch.inference_mode(False):  # it may be needed for training later
-        layers = layered.layers()
-        return make_plan(graph, runs, mode, len(layers), degrees=_looks_at_degrees(layers))
-
-
-def not_shareable(reason: str) -> Unsupported:
-    return Unsupported(f"engine 'shared' would not be exact: {reason}; use engine='batched'")
-
-
-def fits(plan: SharedPlan, encoder: torch.nn.Module, mode: Mode) -> bool:
-    """Whether a plan is one for this encoder and mode."""
-    layered = as_layered(encoder)
-    if layered is None or type(plan.mode) is not type(mode):
-        return False
-    layers = layered.layers()
-    return len(plan.levels) == len(layers) + 1 and (plan.degrees or not _looks_at_degrees(layers))
-
-
-def _looks_at_degrees(layers: Sequence[Layer]) -> bool:
-    return any(isinstance(layer.message, GCNConv) for layer in layers)
-
-
-def execute(layered: Layered, graph: Graph, plan: SharedPlan) -> list[Tensor]:
-    """Push one row per state through the layers: rows before the first layer and after each."""
-    graph = graph if plan.origin is None else plan.origin
-    x, layers = _with_zeros(graph.x, plan.source), layered.layers()
-    if (entry := layered.entry()) is not None:
-        x = entry(x)
-        if any(level.silent for level in plan.levels):
-            x = silence(x, plan.source < 0)
-    xs = run_fused(layers, x, plan, graph)
-    return _run_layers(layers, x, plan, graph) if xs is None else xs
-
-
-def _run_layers(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph) -> list[Tensor]:
-    xs, matrices = [x], _Matrices(plan, graph)
-    for number, layer in enumerate(layers, start=1):
-        level = plan.levels[number]
-        if isinstance(layer.message, NNConv):
-            heard = hear_by_matrices(
-                layer.message, x, matrices(layer.message, x), level, matrices.network.levels[number - 1]
+    def restore() -> None:
+        for module, attributes in kept:
+            for name in vars(module).keys() - attributes.keys():
+                del vars(module)[name]
+            vars(module).update({name: _held(value) for name, value in attributes.items()})
+        with torch.no_grad():
+            for buffer, value in values:
+                buffer.copy_(value)
+        for source, before in states:
+            source.set_state(before)
+        torch.set_rng_state(state)
+        random.setstate(others[0])
+        np.random.set_state(others[1])
+        if on_gpu is not None:
+            torch.cuda.set_rng_state(on_gpu, graph.x.device)
+        if any(one._version != version for one, version in versions):
+            raise Unsupported(
+                f"{type(encoder).__name__}.forward writes on its parameters and cannot be run on distinct rows; use "
+                "engine='batched'"
             )
-        elif can_hear_features(layer.message, x, plan.work):
-            heard = hear_features(layer.message, x, level, graph, kinds_of(plan))
+
+    return restore
+
+
+def _held(value: Any) -> Any:
+    """A value as it is now: lists and dictionaries may be appended to."""
+    return copy.copy(value) if type(value) in (list, dict, set, OrderedDict, deque) else value
+
+
+def _run(encoder: torch.nn.Module, sharing: Sharing, *, pooled: bool, weighs: bool) -> Any:
+    """The encoder's forward on distinct rows, and the inputs that it names."""
+    graph, source, features = sharing.graph, sharing.plan.source, sharing.features
+    if sharing.plan.effect.first == "zero":
+        sharing.mode.check(graph.x)
+    x = torch.cat([features.x, features.x.new_zeros(1, features.x.size(1))])[source.clamp(min=-1)]
+    more: dict[str, Any] = {}
+    for one in features.extra:
+        if one.of_edges:
+            more[one.name] = _rows_of_edges(one.value, sharing)
         else:
-            heard = _hear(layer.message, x, plan.levels[number - 1], level, graph)
-        if layer.own:
-            heard = torch.cat([heard, x[level.own]], dim=1)
-        with row_weights(RowWeights(level.weight, level.rows)):
-            x = layer.run_update(heard, torch.zeros(level.num_states, dtype=torch.long, device=x.device), 1)
-        if level.silent:
-            x = torch.cat([x, x.new_zeros(1, x.size(1))])
-        xs.append(x)
-    return xs
+            node = torch.where(source < 0, -1 - source, source).long()
+            more[one.name] = rows_of([Block(one.value[node], 0)], sharing.nodes)
+    attr = None if features.edge_attr is None else _rows_of_edges(features.edge_attr, sharing)
+    sharing.edge_attr = None if attr is None else attr.distinct()
+    handles = replace(graph, edge_attr=attr, batch=batch_of(sharing), num_graphs=sharing.runs.num_copies)
+    rows, edges = rows_of([Block(x, 0)], sharing.nodes), edge_index_of(sharing)
+    given = given_to(encoder, handles, more)
+    dropped = sharing.runs.mask if sharing.plan.effect.zero_when_read else None
+    weighing = WeighCopies(lambda: sharing.copies.graph, sharing.runs) if weighs else nullcontext()
+    with zeroing(dropped, lambda: sharing.copies.graph.batch, list(more.values())) as zeroes, weighing:
+        out = call_with(encoder, rows, edges, given)
+        return out if zeroes is None or pooled else zeroes.read(out)
 
 
-class _Matrices:
-    """What edge networks say about the edges of a batch, each network asked once, however many layers use it."""
-
-    def __init__(self, plan: SharedPlan, graph: Graph) -> None:
-        self.plan, self.graph = plan, graph
-        self.found: dict[NNConv, Tensor | Pieces] = {}
-
-    @property
-    def network(self) -> Network:
-        return network_of(self.plan)
-
-    def __call__(self, conv: NNConv, x: Tensor) -> Tensor | Pieces:
-        if conv not in self.found:
-            self.found[conv] = matrices_of(conv, x, self.graph, self.network, self.plan.work)
-        return self.found[conv]
+def _rows_of_edges(value: Tensor, sharing: Sharing) -> Rows:
+    return rows_of([Block(value[kinds_of(sharing.plan).edge.long()], 0)], sharing.edges)
 
 
-def _with_zeros(x: Tensor, source: Tensor) -> Tensor:
-    """Rows of x, and a row of zeros where the source is -1, the last."""
-    return torch.cat([x, x.new_zeros(1, x.size(1))])[source]
-
-
-def _hear(conv: torch.nn.Module, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
-    """What every state gathers from the states below."""
-    if isinstance(conv, GINConv) and conv.aggr in ("add", "sum", "mean") and not conv.eps.requires_grad:
-        return hear(x, level, own=1.0 + float(conv.eps), mean=conv.aggr == "mean")
-    for kind, gather in _HEAR.items():
-        if isinstance(conv, kind):
-            return gather(conv, x, below, level, graph)
-    return _hear_by_edges(conv, x, below, level, graph)
-
-
-def _hear_split(conv: GINConv | GINEConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
-    """GIN and GINE with max aggregation or a learned eps, or on other devices: gather along the edges, leave out the MLP."""
-    edge_index, edge_attr = _edges(level, graph)
-    own = x[level.own]
-    extra = {"edge_attr": edge_attr} if isinstance(conv, GINEConv) else {}
-    return conv.propagate(edge_index, x=(x, own), size=(x.size(0), level.num_states), **extra) + (1 + conv.eps) * own
-
-
-def _hear_gcn(conv: GCNConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
-    """Neighbours and itself, over the square roots of both degrees after dropping."""
-    x = conv.lin(x)
-    row, column, value = level.receiver, level.sender, level.weight.new_ones(level.sender.numel())
-    if conv.normalize:
-        others = ~_loops(level, graph)
-        degree_below = torch.cat([below.degree, below.degree.new_ones(1)])  # the row of zeros, where there is one
-        row, column = row[others], column[others]
-        value = (degree_below[column].double() * level.degree[row]).rsqrt()
-        row = torch.cat([torch.arange(level.num_states, device=x.device), row])
-        column, value = torch.cat([level.own, column]), torch.cat([1.0 / level.degree.double(), value])
-    out = combine(x, level.num_states, row, column, value, work=level.pairs.work)
-    return out if conv.bias is None else out + conv.bias
-
-
-def _hear_gat(conv: GATConv, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
-    """Attention over neighbours and itself; the loop PyG adds hears the mean of the node's edge features."""
-    edge_index, edge_attr = _edges(level, graph)
-    own = level.own.long()
-    if conv.add_self_loops:
-        keep = ~_loops(level, graph)
-        edge_index = edge_index[:, keep]
-        states = torch.arange(level.num_states, device=x.device)
-        if edge_attr is not None:
-            edge_attr = edge_attr[keep]
-            edge_attr = torch.cat([edge_attr, _loop_features(edge_attr, edge_index[1], level.num_states)])
-        edge_index = torch.cat([edge_index, torch.stack([own, states])], dim=1)
-    bare = copy.copy(conv)  # the same weights; the layer itself may be in use elsewhere
-    bare.add_self_loops = False
-    return bare((x, x[own]), edge_index, edge_attr=edge_attr, size=(x.size(0), level.num_states))
-
-
-def _loop_features(edge_attr: Tensor, receiver: Tensor, number: int) -> Tensor:
-    total = edge_attr.new_zeros(number, edge_attr.size(1)).index_add(0, receiver, edge_attr)
-    return total / torch.bincount(receiver, minlength=number).clamp(min=1).unsqueeze(1)
-
-
-def _hear_by_edges(conv: MessagePassing, x: Tensor, below: Level, level: Level, graph: Graph) -> Tensor:
-    """Any other layer on the bipartite graph from the states below to the states."""
-    edge_index, _ = _edges(level, graph)
-    return conv((x, x[level.own]), edge_index, size=(x.size(0), level.num_states))
-
-
-_HEAR: dict[type, Callable[..., Tensor]] = {
-    GINConv: _hear_split, GINEConv: _hear_split, GCNConv: _hear_gcn, GATConv: _hear_gat,
-}  # fmt: skip
-
-
-def _edges(level: Level, graph: Graph) -> tuple[Tensor, Tensor | None]:
-    """Edges from states below to states, and their features."""
-    edge_index = torch.stack([level.sender.long(), level.receiver])
-    return edge_index, None if graph.edge_attr is None else graph.edge_attr[level.edge]
-
-
-def _loops(level: Level, graph: Graph) -> Tensor:
-    """Which edges lead from a node to itself, ``[K]``."""
-    sender, receiver = graph.edge_index[:, level.edge]
-    return sender == receiver
+def _embedded(out: object, sharing: Sharing, *, pooled: bool) -> Embedded:
+    """What came out, for aggregators and heads."""
+    if not isinstance(out, Tensor) or out.dim() != 2:
+        got = tuple(out.shape) if isinstance(out, Tensor) else type(out).__name__
+        raise InvalidArgument("encoder", "must return a matrix of rows", got=got)
+    runs, graph = sharing.runs, sharing.graph
+    check_rows(out.size(0), runs.num_copies if pooled else sharing.nodes.num_rows, pooled)
+    if isinstance(out, Rows) and out.space is sharing.nodes and not out.was_touched and not pooled:
+        return SharedRows(out, sharing)
+    if isinstance(out, Rows):
+        out = out.full()
+    if pooled:
+        return as_rows(out, runs.graph, torch.arange(runs.num_copies, device=out.device), graph, runs, pooled)
+    return as_rows(out, sharing.copies.node, sharing.copies.graph.batch, graph, runs, pooled)

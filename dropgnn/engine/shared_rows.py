@@ -14,12 +14,13 @@ from dropgnn.engine.embedded import Embedded, Transform, maxima
 from dropgnn.engine.embedded import Rows as AllRows
 from dropgnn.engine.handles import batch_of
 from dropgnn.engine.heads import predict
+from dropgnn.engine.intercept import changed
 from dropgnn.engine.plan import Pairs
 from dropgnn.engine.pooling import Copies, average_copies, distinct_copies, every_copy, pool
 from dropgnn.engine.products import assignment, average, multiplicity
 from dropgnn.engine.rows import Block, Rows, full, rows_of
 from dropgnn.engine.spaces import CopySpace, Sharing
-from dropgnn.engine.states import _pools_last
+from dropgnn.nn.modules import inside
 from dropgnn.runs.runs import Runs
 
 
@@ -64,7 +65,7 @@ class SharedRows(Embedded):
             weight = self.runs.weight
             return weight.new_zeros(self.runs.num_graphs).index_add(0, self.runs.graph, weight)[plan.graph.batch]
         level = self.sharing.level(self.rows.level)
-        ones = torch.ones(level.num_rows, 1, dtype=torch.float64, device=plan.source.device)
+        ones = torch.ones(level.num_states, 1, dtype=torch.float64, device=plan.source.device)
         return average([ones], [level.pairs], self.runs).squeeze(1)
 
     def predict_rows(self, head: torch.nn.Module) -> tuple[Tensor, Tensor, Tensor]:
@@ -78,7 +79,10 @@ class SharedRows(Embedded):
     def predict_copies(self, head: torch.nn.Module) -> Tensor:
         linear = self._linear(head)
         if linear is None:
-            return full(predict(head, self.rows, batch_of(self.sharing), self.runs.num_copies))
+            looks_around = getattr(type(head), "looks_at_all_rows", False)
+            rows, batch = self.rows, batch_of(self.sharing)
+            rows, batch = (full(rows), full(batch)) if looks_around else (rows, batch)
+            return full(predict(head, rows, batch, self.runs.num_copies))
         (pooled,), copies = self._pool([linear])
         return self._finish(linear, pooled, copies)
 
@@ -106,8 +110,7 @@ class SharedRows(Embedded):
         return AllRows(x, copies.node, copies.graph.batch, weight, self.sharing.graph.num_nodes, runs)
 
     def _linear(self, head: torch.nn.Module) -> _Linear | None:
-        kind: Any = type(head)
-        if not _pools_last(kind):
+        if not hasattr(head, "linear_parts") or any(map(changed, inside(head))):
             return None
         parts = head.linear_parts([block.rows for block in self.rows.blocks])  # type: ignore[operator]
         return None if parts is None else _Linear(head, parts)

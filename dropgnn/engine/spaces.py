@@ -8,7 +8,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+from weakref import ReferenceType, ref
 
 import torch
 from torch import Tensor
@@ -20,6 +21,8 @@ from dropgnn.engine.products import take_rows
 from dropgnn.graph import Graph, enumerate_blocks, offsets
 from dropgnn.runs.modes import Effect, Mode
 from dropgnn.runs.runs import Runs
+
+S = TypeVar("S", bound="Space")
 
 
 class AllCopies(NamedTuple):
@@ -74,11 +77,34 @@ class Sharing:
         self.plan, self.trace = plan, trace
         self.ended: list[Ending] = []
         self.depth = 0
-        self.nodes, self.edges = NodeSpace(self), EdgeSpace(self)
+        self.edge_attr: Tensor | None = None
+        """The distinct features of edges that the forward was given."""
+        self.matrices: dict[Any, Any] | None = None
+        """What edge networks made of them, where a forward is known to use the same ones again."""
+        self._spaces: dict[type[Space], ReferenceType[Any]] = {}
 
     def end(self, what: str) -> None:
         """Remember that rows were expanded, by what and where."""
         self.ended.append(Ending(what, _lines() if self.trace and not self.ended else ""))
+
+    @property
+    def nodes(self) -> NodeSpace:
+        """The space of rows of nodes."""
+        return self._space(NodeSpace)
+
+    @property
+    def edges(self) -> EdgeSpace:
+        """The space of rows of edges."""
+        return self._space(EdgeSpace)
+
+    def _space(self, kind: type[S]) -> S:
+        """Spaces hold us, and not the other way round: a cycle would keep a step's memory until Python looks for cycles."""
+        known = self._spaces.get(kind)
+        space = None if known is None else known()
+        if space is None:
+            space = kind(self)
+            self._spaces[kind] = ref(space)
+        return space
 
     @property
     def graph(self) -> Graph:
@@ -100,6 +126,13 @@ class Sharing:
     def level(self, number: int) -> Level:
         self.depth = max(self.depth, number)
         return self.plan.level(number)
+
+    def dropped(self, number: int) -> Tensor:
+        """Which states behind so many layers are those of nodes that dropping zeroed, ``[S]``."""
+        mask = self.plan.source < 0
+        for level in range(1, number + 1):
+            mask = mask[self.level(level).own.long()]
+        return mask
 
     @cached_property
     def copies(self) -> AllCopies:

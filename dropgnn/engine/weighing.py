@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from dropgnn.engine.row_norm import weighted_batch_norm
+from dropgnn.engine.row_norm import given_to_norm, weighted_batch_norm
 from dropgnn.engine.rows import Rows
 from dropgnn.errors import Unsupported
 from dropgnn.graph import Graph
@@ -29,11 +29,12 @@ class WeighCopies(TorchFunctionMode):
     Args:
         copies: Makes the graph of all copies, after dropping.
         runs: Whose weights count.
+        added: How many nodes of the graph, in one more copy at its end, count nothing; see :func:`tell_apart`.
     """
 
-    def __init__(self, copies: Callable[[], Graph], runs: Runs) -> None:
+    def __init__(self, copies: Callable[[], Graph], runs: Runs, added: int = 0) -> None:
         super().__init__()
-        self.copies, self.runs = copies, runs
+        self.copies, self.runs, self.added = copies, runs, added
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -41,16 +42,27 @@ class WeighCopies(TorchFunctionMode):
             return function(*args, **kwargs)
         x = args[0] if args else kwargs["input"]
         training = args[TRAINING] if len(args) > TRAINING else kwargs.get("training", False)
-        if isinstance(x, Rows) or not training:  # they know their weights
+        if isinstance(x, Rows) or not training or self.is_plain:  # rows know their weights
             return function(*args, **kwargs)
-        return weighted_batch_norm(function, args, kwargs, self.weight(x), x.size(0))
+        torch.nn.functional._verify_batch_size(x.shape)  # type: ignore[attr-defined]
+        return self.norm(function, args, kwargs)
 
-    def weight(self, x: Tensor) -> Tensor:
-        """The weight of every row."""
-        graph, weight = self.copies(), self.runs.weight
+    @property
+    def is_plain(self) -> bool:
+        """Whether torch's own batch norm is right."""
+        return self.runs.equally_weighted
+
+    def norm(self, function: Any, args: Any, kwargs: Any) -> Tensor:
+        """Batch norm while training."""
+        return weighted_batch_norm(function, args, kwargs, *self.weights(given_to_norm(args, kwargs)["input"]))
+
+    def weights(self, x: Tensor) -> tuple[Tensor, int]:
+        """The weight of every row, and how many of them are rows of copies."""
+        graph, weight = self.copies(), F.pad(self.runs.weight, (0, self.added > 0))
         of_node = weight[graph.batch]
-        known = [one for one in (of_node, of_node[graph.edge_index[1]], weight) if one.numel() == x.size(0)]
-        if not known or x.dim() != 2 or any(not torch.equal(one, known[0]) for one in known):
+        kinds = ((of_node, self.added), (of_node[graph.edge_index[1]], 0), (weight, self.added > 0))
+        known = [(one, one.numel() - nothing) for one, nothing in kinds if one.numel() == x.size(0)]
+        if not known or x.dim() != 2 or any(not torch.equal(one, known[0][0]) for one, _ in known):
             raise Unsupported(
                 f"a batch norm takes its statistics over {x.size(0)} rows, of which it cannot be told whether they are nodes, "
                 "messages or copies, on copies of unequal weight; train on random runs with one r for all graphs, or without it"
@@ -58,6 +70,15 @@ class WeighCopies(TorchFunctionMode):
         return known[0]
 
 
-def weighing(runs: Runs, copies: Callable[[], Graph]) -> AbstractContextManager[Any]:
-    """The context to run an encoder in: nothing where all copies count alike."""
-    return nullcontext() if runs.equally_weighted else WeighCopies(copies, runs)
+def tell_apart(graph: Graph) -> Graph:
+    """The graph with one more copy of isolated nodes at its end, so that nodes, edges and copies differ in number; as it is where
+    they do."""
+    sizes = (graph.num_nodes, graph.edge_index.size(1), graph.num_graphs)
+    if len(set(sizes)) == len(sizes) or not graph.num_nodes:
+        return graph
+    nodes, edges, copies = sizes
+    more = next(more for more in (1, 2, 3) if len({nodes + more, edges, copies + 1}) == len(sizes))
+    node = torch.arange(nodes + more, device=graph.batch.device) % nodes
+    batch = F.pad(graph.batch, (0, more), value=copies)
+    extra = graph.take_extra(node, torch.arange(edges, device=graph.batch.device))
+    return replace(graph, x=graph.x[node], batch=batch, num_graphs=copies + 1, extra=extra)

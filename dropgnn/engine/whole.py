@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ from torch_geometric.nn.models.basic_gnn import BasicGNN
 
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
+from dropgnn.nn.modules import forward_parameters
 
 SIZES = ("batch_size", "num_graphs")
 """What a module may call the number of graphs."""
@@ -37,7 +37,7 @@ def check_wrappable(module: object) -> None:
             raise Unsupported(
                 f"{type(child).__name__}(cached=True) would keep the first run's graph for all runs; set cached=False"
             )
-    parameters = list(inspect.signature(module.forward).parameters.values())
+    parameters = list(forward_parameters(module).values())
     for blind in _without_batch(module):
         _refuse_graph_wide_norms(blind)
     if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters) or takes_data(module):
@@ -51,7 +51,7 @@ def check_wrappable(module: object) -> None:
 
 def takes_data(module: torch.nn.Module) -> bool:
     """Whether ``module`` is called with PyG's data, and nothing else."""
-    parameters = list(inspect.signature(module.forward).parameters.values())
+    parameters = list(forward_parameters(module).values())
     needed = [one for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
     return len(needed) == 1 and needed[0].name in DATA and parameters[0] is needed[0]
 
@@ -60,7 +60,7 @@ def _without_batch(module: torch.nn.Module) -> list[torch.nn.Module]:
     """The parts that are not told which graph a node belongs to: of a ``BasicGNN`` its convolutions, else all or none."""
     if isinstance(module, BasicGNN):
         return list(module.convs)
-    return [] if "batch" in inspect.signature(module.forward).parameters else [module]
+    return [] if "batch" in forward_parameters(module) else [module]
 
 
 def _refuse_graph_wide_norms(module: torch.nn.Module) -> None:
@@ -88,7 +88,7 @@ def call_whole(module: torch.nn.Module, graph: Graph) -> Tensor:
 def given_to(module: torch.nn.Module, graph: Graph, more: dict[str, Any]) -> dict[str, Any]:
     """What a module is given beside x and edge_index: edge features where there are any, ``batch`` and sizes where it asks, and
     ``more``."""
-    parameters = inspect.signature(module.forward).parameters
+    parameters = forward_parameters(module)
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()) or takes_data(module)
     extra: dict[str, Any] = {name: graph.num_graphs for name in SIZES if name in parameters}
     if graph.edge_attr is not None:

@@ -19,9 +19,9 @@ from dropgnn.data.ports import with_ids, with_random_feature
 from dropgnn.data.synthetic import task
 from dropgnn.data.task import Task
 from dropgnn.errors import InvalidArgument, one_of
+from dropgnn.model.dropgnn import DropGNN
 from dropgnn.nn.gin import GIN, GINE
 from dropgnn.nn.heads import LayerReadout, Pooled
-from dropgnn.nn.model import DropGNN
 from dropgnn.registry import Registry
 from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler, Stratified
 from dropgnn.training.loop import Augment, accuracy, fit, unchanged

@@ -24,9 +24,9 @@ from dropgnn.data.ports import with_random_feature
 from dropgnn.errors import DataProblem, InvalidArgument
 from dropgnn.experiments.runner import Together
 from dropgnn.experiments.wl_kernel import CHOICES, kernel_accuracy
+from dropgnn.model.dropgnn import DropGNN
 from dropgnn.nn.gin import GIN
 from dropgnn.nn.heads import LayerReadout, Pooled
-from dropgnn.nn.model import DropGNN
 from dropgnn.registry import Registry
 from dropgnn.runs.samplers import Bernoulli, Sampler
 from dropgnn.training.loop import Augment, unchanged

@@ -14,8 +14,8 @@ from dropgnn.data.recipes import PAPER
 from dropgnn.errors import InvalidArgument, one_of
 from dropgnn.experiments import beyond_wl, graph_classification, property_regression
 from dropgnn.experiments.summary import Found
+from dropgnn.model.aggregate import AGGREGATORS
 from dropgnn.molecules.models import MODELS
-from dropgnn.nn.aggregate import AGGREGATORS
 from dropgnn.nn.gin import AGGREGATIONS
 from dropgnn.runs.modes import MODES
 from dropgnn.training.loop import SCHEDULES

@@ -13,9 +13,9 @@ from dropgnn.data.qm9.arrays import CHEMISTRY
 from dropgnn.data.qm9.molecules import ATOM_FEATURES, BOND_TYPES
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import InvalidArgument, one_of, whole_number
+from dropgnn.model.dropgnn import DropGNN
 from dropgnn.nn.encoder import Encoder
 from dropgnn.nn.heads import Pooled, Set2SetReadout
-from dropgnn.nn.model import DropGNN
 from dropgnn.nn.mpnn import MPNN
 from dropgnn.nn.one_gnn import OneGNN
 from dropgnn.registry import Registry

@@ -16,10 +16,10 @@ from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.molecules import Molecule
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem, DropGNNError, InvalidArgument, whole_number
+from dropgnn.model.dropgnn import DropGNN
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings, build
 from dropgnn.molecules.seen import Seen
-from dropgnn.nn.model import DropGNN
 from dropgnn.tensor_files import load_tensors, save_tensors
 from dropgnn.training.loop import inputs
 from dropgnn.training.seeds import stream

@@ -1,78 +1,86 @@
-"""What an encoder of ours is: rows in, rows out, in layers. It knows nothing of runs."""
+"""What an encoder of ours is: a plain module, rows in, rows out. It knows nothing of runs."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+import warnings
 
 import torch
 from torch import Tensor
+from torch_geometric.nn.models.basic_gnn import BasicGNN
 
-from dropgnn.engine.layers import Layer, walk
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
-from dropgnn.nn.checks import check_inputs
+
+ORDINARY = (Tensor, torch.nn.Parameter)
 
 
-class Encoder(torch.nn.Module, ABC):
-    """A GNN in layers; subclass it to give your own GNN every mode, and sharing where its convolutions allow that.
+class Encoder(torch.nn.Module):
+    """A GNN that says which inputs it takes; they are checked before anything is computed.
 
     Shapes:
-        x ``[N, F]``, edge_index ``[2, E]``, edge_attr ``[E, D]`` or ``None``; output ``[N, out_channels]``.
+        x ``[N, in_channels]``, edge_index ``[2, E]``, edge_attr ``[E, edge_dim]`` or ``None``; output ``[N, out_channels]``.
     """
 
     in_channels: int
     out_channels: int
+    num_layers: int
     edge_dim: int | None = None
 
     def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
-        if "forward" in cls.__dict__:
-            raise Unsupported(
-                f"{cls.__name__} overrides forward, which engines that walk its layers would pass by; override layers() or "
-                "combine(), or wrap the encoder in a module of your own"
+        if "layers" in vars(cls) and "forward" not in vars(cls):
+            from dropgnn.engine.layers import walk
+
+            told = f"{cls.__name__}: write a forward instead of layers(), as for any module; layers() will go"
+            warnings.warn(told, DeprecationWarning, stacklevel=2)
+            cls.forward = walk
+
+    def check(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> None:
+        """Raise where these are no inputs for it. Tensors that stand for others have been checked before."""
+        if not isinstance(x, Tensor) or type(x) in ORDINARY:
+            check_inputs(self, Graph.of(x, edge_index, edge_attr))
+
+
+def check_inputs(encoder: torch.nn.Module, graph: Graph) -> None:
+    """Widths and dtypes are the encoder's, and edge features are given exactly where they are used.
+
+    Of our encoders and PyG's ``BasicGNN`` all of that is known, of others the dtype of their weights.
+    """
+    if isinstance(encoder, Encoder | BasicGNN):
+        _check_edge_attr(encoder, None if graph.edge_attr is None else graph.edge_attr.size(1))
+        width = encoder.in_channels
+        if isinstance(width, int) and width > 0 and graph.x.size(1) != width:
+            raise InvalidArgument("x", f"must have the encoder's {width} features per node", got=graph.x.size(1))
+        for name, value in (("x", graph.x), ("edge_attr", graph.edge_attr)):
+            if value is not None and not value.is_floating_point():
+                hint = f"convert with {name}.float(), or one-hot categories"
+                raise InvalidArgument(name, "must be floating point for this encoder", got=value.dtype, hint=hint)
+    weights = next((p for p in encoder.parameters() if p.is_floating_point()), None)
+    if weights is None or torch.is_autocast_enabled(graph.x.device.type):
+        return
+    for name, value in graph.tensors.items():
+        if value.is_floating_point() and value.dtype != weights.dtype:
+            raise InvalidArgument(
+                name,
+                f"must have the dtype of the encoder, {weights.dtype}",
+                got=value.dtype,
+                hint=f"convert with {name}.to({weights.dtype}) or model.to({value.dtype})",
             )
-        combine, slices = (_depth(cls, name) for name in ("combine", "slices"))
-        if combine < slices:  # what slices() says is about the combine() that was overridden
-            cls.slices = Encoder.slices  # type: ignore[method-assign]
-
-    def entry(self) -> torch.nn.Module | None:
-        """What is done to each row of the input before the first layer; by default nothing."""
-        return None
-
-    @abstractmethod
-    def layers(self) -> Sequence[Layer]:
-        """The layers in order."""
-
-    def combine(self, xs: Sequence[Tensor]) -> Tensor:
-        """The embedding from the rows ``xs[0]`` before the first layer and those after every layer; by default the last."""
-        return xs[-1]
-
-    def slices(self) -> Sequence[int] | None:
-        """Where ``combine`` only puts some of the ``xs`` side by side: which; else ``None``. Engines profit from it."""
-        return None
-
-    def check_edge_attr(self, width: int | None) -> None:
-        """Raise where edge features are given but not used, or needed but not given; ``None`` means not given."""
-        name = type(self).__name__
-        if width is not None and self.edge_dim is None:
-            raise Unsupported(f"{name} would ignore edge_attr; use an encoder with edge features, or leave it out")
-        if width is None and self.edge_dim is not None:
-            raise Unsupported(f"{name} was built with edge_dim={self.edge_dim} and needs edge_attr")
-        if width != self.edge_dim:
-            raise InvalidArgument("edge_attr", f"must have the encoder's {self.edge_dim} features per edge", got=width)
-
-    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
-        if isinstance(x, Tensor) and type(x) not in (
-            Tensor,
-            torch.nn.Parameter,
-        ):  # it stands for others, which were checked
-            return walk(self, Graph(x, edge_index, edge_attr, x.new_zeros(0), 1), silenced=None)
-        graph = Graph.of(x, edge_index, edge_attr)
-        check_inputs(self, graph, pooled=False)
-        return walk(self, graph, silenced=None)
 
 
-def _depth(kind: type, name: str) -> int:
-    """How many classes up the one is that defines ``name``."""
-    return next(depth for depth, above in enumerate(kind.__mro__) if name in vars(above))
+def _check_edge_attr(encoder: Encoder | BasicGNN, width: int | None) -> None:
+    """Raise where edge features of this width are given but not used, or needed but not given; ``None`` means not given."""
+    name = type(encoder).__name__
+    ours = isinstance(encoder, Encoder)
+    needed = encoder.edge_dim if ours else getattr(next(iter(encoder.convs)), "edge_dim", None)  # type: ignore[arg-type]
+    if width == needed:
+        return
+    if width is None:
+        raise Unsupported(f"{name} was built with edge_dim={needed} and needs edge_attr")
+    if needed is not None:
+        raise InvalidArgument("edge_attr", f"must have the encoder's {needed} features per edge", got=width)
+    if ours:
+        raise Unsupported(f"{name} would ignore edge_attr; use an encoder with edge features, or leave it out")
+    if not encoder.supports_edge_attr:
+        raise Unsupported(f"{name} would ignore edge_attr; use GINE, GAT or PNA with edge_dim, or leave it out")
+    raise Unsupported(f"{name} was built without edge_dim and would ignore edge_attr; pass edge_dim to {name}")

@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import GINConv, GINEConv
 
-from dropgnn.engine.layers import Layer, split_gin
-from dropgnn.engine.norm import WeightedBatchNorm
 from dropgnn.errors import real_number
 from dropgnn.nn.encoder import Encoder
+from dropgnn.nn.norm import WeightedBatchNorm
 from dropgnn.nn.widths import check_weights, depth, width
 from dropgnn.registry import Registry
 
@@ -19,33 +18,31 @@ AGGREGATIONS = Registry("aggr", {"sum": "add", "mean": "mean", "max": "max"})
 """How a node aggregates its neighbours, in our words and in PyG's."""
 
 
-class _IsomorphismStack(Encoder):
+MAX_EPS = 1e6
+"""A node that counts a million times more than its neighbours does not hear them."""
+
+
+class IsomorphismStack(Encoder):
     """GIN layers, each followed by batch norm and ReLU; the embedding is the input and all layers' rows side by side."""
 
     def __init__(self, in_channels: int, hidden_channels: int, convs: Sequence[GINConv | GINEConv]) -> None:
         super().__init__()
         self.in_channels = in_channels
-        self.channels = (in_channels, *[hidden_channels] * len(convs))
+        self.channels, self.num_layers = (in_channels, *[hidden_channels] * len(convs)), len(convs)
         self.out_channels = sum(self.channels)
         self.convs = torch.nn.ModuleList(convs)
         self.norms = torch.nn.ModuleList(WeightedBatchNorm(hidden_channels, relu=True) for _ in convs)
 
-    def layers(self) -> Sequence[Layer]:
-        return [self._layer(conv, norm) for conv, norm in zip(self.convs, self.norms, strict=True)]
-
-    @staticmethod
-    def _layer(conv: torch.nn.Module, norm: torch.nn.Module) -> Layer:
-        gather, mlp = split_gin(conv)
-        return Layer(gather, None, conv, (mlp, norm), split=True)
-
-    def slices(self) -> Sequence[int]:
-        return range(len(self.channels))
-
-    def combine(self, xs: Sequence[Tensor]) -> Tensor:
-        return torch.cat(list(xs), dim=1)
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        self.check(x, edge_index, edge_attr)
+        features = () if edge_attr is None else (edge_attr,)
+        xs = [x]
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            xs.append(norm(conv(xs[-1], edge_index, *features)))
+        return torch.cat(xs, dim=1)
 
 
-class GIN(_IsomorphismStack):
+class GIN(IsomorphismStack):
     r"""Graph isomorphism network (Xu et al., ICLR 2019) with two-layer MLPs and batch norm.
 
     .. math::
@@ -73,13 +70,13 @@ class GIN(_IsomorphismStack):
     def __init__(
         self, in_channels: int, hidden_channels: int, num_layers: int, *, aggr: str = "sum", eps: float = 0.0
     ) -> None:
-        eps = real_number("eps", eps)
+        eps = real_number("eps", eps, least=-MAX_EPS, most=MAX_EPS)
         in_channels, hidden_channels, widths = _sizes(in_channels, hidden_channels, num_layers)
         convs = [GINConv(_mlp(below, hidden_channels), eps, aggr=AGGREGATIONS[aggr]) for below in widths]
         super().__init__(in_channels, hidden_channels, convs)
 
 
-class GINE(_IsomorphismStack):
+class GINE(IsomorphismStack):
     r"""GIN with edge features (Hu et al., ICLR 2020); with port numbers as features, the paper's "+ ports".
 
     .. math::

@@ -15,8 +15,6 @@ import torch
 from torch import Tensor
 from torch_geometric.nn import Set2Set, global_add_pool, global_max_pool, global_mean_pool
 
-from dropgnn.engine.allowed import why_changed
-from dropgnn.engine.modules import inside
 from dropgnn.errors import InvalidArgument, of_kind, real_number, whole_number
 from dropgnn.graph import MAX_GRAPHS
 from dropgnn.nn.widths import check_matrix, check_weights, depth, width, widths
@@ -91,7 +89,7 @@ class Pooled(torch.nn.Module):
     def linear_parts(self, xs: Sequence[Tensor]) -> list[Tensor] | None:
         """For engines that pool last, a weight matrix per slice of the embedding if the head is linear up to its pooling; an
         empty list if rows must be pooled as they are; ``None`` if the head cannot be split."""
-        if self.pool not in ("sum", "mean") or type(self) is not Pooled or any(map(why_changed, inside(self))):
+        if self.pool not in ("sum", "mean") or type(self) is not Pooled:
             return None
         widths = [x.size(1) for x in xs]
         if type(self.head) is LayerReadout:
@@ -126,6 +124,9 @@ class Set2SetReadout(torch.nn.Module):
         head: What to do with the ``2 * in_channels`` pooled features.
         steps: Processing steps; the QM9 experiments use 3.
     """
+
+    looks_at_all_rows = True
+    """Every step weighs the rows of a graph against each other: there is no use in calling it with distinct rows."""
 
     def __init__(self, in_channels: int, head: torch.nn.Module, *, steps: int = 3) -> None:
         super().__init__()

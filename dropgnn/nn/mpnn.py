@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from dropgnn.engine.layers import Layer
 from dropgnn.nn.edge_network import edge_conv, edge_weights
 from dropgnn.nn.encoder import Encoder
 from dropgnn.nn.widths import check_weights, depth, width
@@ -52,7 +49,8 @@ class MPNN(Encoder):
     ) -> None:
         super().__init__()
         in_channels, hidden_channels = width("in_channels", in_channels), width("hidden_channels", hidden_channels)
-        self.rounds, edge_dim = depth("rounds", rounds), width("edge_dim", edge_dim)
+        self.rounds = self.num_layers = depth("rounds", rounds)
+        edge_dim = width("edge_dim", edge_dim)
         edge_hidden = width("edge_hidden", edge_hidden)
         check_weights(
             (in_channels + 7 * hidden_channels) * hidden_channels + edge_weights((hidden_channels,) * 2, edge_dim, edge_hidden),
@@ -63,18 +61,9 @@ class MPNN(Encoder):
         self.conv = edge_conv(hidden_channels, hidden_channels, edge_dim=edge_dim, hidden=edge_hidden, aggr=aggr)
         self.gru = torch.nn.GRUCell(hidden_channels, hidden_channels)
 
-    def entry(self) -> torch.nn.Module:
-        return self.embed
-
-    def layers(self) -> Sequence[Layer]:
-        return [Layer(self._hear, self._update, self.conv, (self.gru,), own=True)] * self.rounds
-
-    def slices(self) -> Sequence[int]:
-        return (self.rounds,)
-
-    def _hear(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-        return torch.cat([self.conv(x, edge_index, edge_attr), x], dim=1)
-
-    def _update(self, rows: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
-        message, own = rows.chunk(2, dim=1)
-        return self.gru(message.relu(), own)
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        self.check(x, edge_index, edge_attr)
+        x = self.embed(x)
+        for _ in range(self.rounds):
+            x = self.gru(self.conv(x, edge_index, edge_attr).relu(), x)
+        return x

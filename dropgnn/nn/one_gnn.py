@@ -8,7 +8,6 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from dropgnn.engine.layers import Layer
 from dropgnn.errors import yes_or_no
 from dropgnn.nn.edge_network import edge_conv, edge_weights
 from dropgnn.nn.encoder import Encoder
@@ -63,13 +62,12 @@ class OneGNN(Encoder):
             edge_conv(below, width, edge_dim=edge_dim, hidden=edge_hidden, aggr=aggr)
             for below, width in pairwise((in_channels, *channels))
         )
-        self.act = torch.nn.ELU()
+        self.act, self.num_layers = torch.nn.ELU(), len(self.convs)
 
-    def layers(self) -> Sequence[Layer]:
-        return [Layer(conv, None, conv, (self.act,)) for conv in self.convs]
-
-    def combine(self, xs: Sequence[Tensor]) -> Tensor:
-        return torch.cat(list(xs[1:]), dim=1) if self.skip else xs[-1]
-
-    def slices(self) -> Sequence[int]:
-        return range(1, len(self.convs) + 1) if self.skip else (len(self.convs),)
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        self.check(x, edge_index, edge_attr)
+        xs = []
+        for conv in self.convs:
+            x = self.act(conv(x, edge_index, edge_attr))
+            xs.append(x)
+        return torch.cat(xs, dim=1) if self.skip else x

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dropgnn.compiling import compiled
-from dropgnn.theory.words import combine, mix
+from dropgnn.ops.hashing import combine, mix
 
 
 @compiled(inline="always")

@@ -10,9 +10,9 @@ import torch
 from torch_geometric.data import Data
 
 from dropgnn.errors import InvalidArgument, of_kind
-from dropgnn.nn.embedding import Embedding
-from dropgnn.nn.inputs import graph_of
-from dropgnn.nn.model import DropGNN
+from dropgnn.model.dropgnn import DropGNN
+from dropgnn.model.embedding import Embedding
+from dropgnn.model.inputs import graph_of
 from dropgnn.runs.samplers import Sampler
 from dropgnn.training.loop import inputs
 

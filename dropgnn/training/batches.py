@@ -14,7 +14,7 @@ from dropgnn.data.collection import Collection
 from dropgnn.engine.parts import Parts
 from dropgnn.errors import InvalidArgument, Unsupported, of_kind, yes_or_no
 from dropgnn.graph import numbers_of
-from dropgnn.nn.model import DropGNN
+from dropgnn.model.dropgnn import DropGNN
 from dropgnn.training.ahead import ahead, drawing, iterate, one_ahead
 from dropgnn.training.loop import inputs
 

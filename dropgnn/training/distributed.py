@@ -19,8 +19,8 @@ import torch.distributed
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from dropgnn.engine.norm import WeightedBatchNorm, find_batch_norm
 from dropgnn.errors import DropGNNError, Unsupported
+from dropgnn.nn.norm import WeightedBatchNorm, find_batch_norm, use_weighted_batch_norm
 
 T = TypeVar("T")
 
@@ -101,6 +101,7 @@ class Ranks:
         if self.world == 1:
             yield model
             return
+        use_weighted_batch_norm(model)
         blind = find_batch_norm(model.train(), unweighted=True)
         if blind is not None:
             raise Unsupported(

@@ -10,8 +10,8 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler
 from torch_geometric.data import Data
 
-from dropgnn.nn.model import DropGNN
-from dropgnn.nn.outcome import AUXILIARY_SHARE
+from dropgnn.model.dropgnn import DropGNN
+from dropgnn.model.outcome import AUXILIARY_SHARE
 from dropgnn.registry import Registry
 
 Augment = Callable[[Data, torch.Generator], Data]

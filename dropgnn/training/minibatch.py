@@ -11,7 +11,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import StepLR
 from torch_geometric.data import Data
 
-from dropgnn.nn.model import DropGNN
+from dropgnn.model.dropgnn import DropGNN
 from dropgnn.training.loop import inputs
 
 LEARNING_RATE, HALVED_EVERY = 0.01, 50

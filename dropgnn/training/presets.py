@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dropgnn.data.task import Task
-from dropgnn.nn.outcome import AUXILIARY_SHARE
+from dropgnn.model.outcome import AUXILIARY_SHARE
 from dropgnn.registry import Registry
 from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from dropgnn.data.collection import Collection
-from dropgnn.nn.model import DropGNN
+from dropgnn.model.dropgnn import DropGNN
 from dropgnn.runs.samplers import Sampler
 from dropgnn.training.ahead import drawing
 from dropgnn.training.batches import PlannedBatches

@@ -126,7 +126,9 @@ def test_wrong_arguments_are_refused_before_data_and_heavy_imports(folder: Path)
         assert message in " ".join(re.sub(r"[│╭╮╰╯─]", "", said).split()), f"{line}: {said}"
         assert "Traceback" not in said, line
         if message.startswith("Invalid value"):
-            assert re.search(rf"(?<![\w-]){re.escape(typed(line)[-1])}\b", said.rpartition(message)[2]), f"{line}: {said}"
+            assert re.search(rf"(?<![\w-]){re.escape(typed(line)[-1])}\b", said.rpartition(message)[2]), (
+                f"{line}: {said}"
+            )
     assert found["imported"] == []
     assert sorted(path.name for path in folder.iterdir()) == ["file.csv", "model.safetensors"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,12 +12,12 @@ from torch import Tensor
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Graph, Runs, Unsupported
 from dropgnn.data.synthetic import task
-from dropgnn.engine import vectorised
-from dropgnn.engine.allowed import why_not
-from dropgnn.engine.layers import Layer
 from dropgnn.engine.planning import make_plan
+from dropgnn.engine.shared import share
 from dropgnn.nn import Encoder, LayerReadout, Pooled
+from dropgnn.ops import vectorised
 from dropgnn.runs.modes import MODES
+from dropgnn.testing import assert_engines_agree
 from dropgnn.training.ahead import ahead
 from dropgnn.training.batches import PlannedBatches
 from tests.conftest import awkward_batch, generator
@@ -42,17 +42,11 @@ class Own(Encoder):
         self.conv, self.before, self.last = conv, entry, behind
         self.call = call or (lambda conv, x, edge_index, edge_attr: conv(x, edge_index))
 
-    def entry(self) -> torch.nn.Module | None:
-        return self.before
-
-    def layers(self) -> list[Layer]:
-        def conv(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-            return self.call(self.conv, x, edge_index, edge_attr)
-
-        return [Layer(conv, lambda x, batch, num_graphs: x.tanh(), self.conv, ())]
-
-    def combine(self, xs: Sequence[Tensor]) -> Tensor:
-        return xs[-1] if self.last is None else self.last(xs[-1])
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        x = x if self.before is None else self.before(x)
+        x = self.call(self.conv, x, edge_index, edge_attr).tanh()
+        x = x if self.last is None else self.last(x)
+        return x[0] if isinstance(x, tuple) else x
 
 
 def hooked() -> torch.nn.Module:
@@ -71,8 +65,12 @@ def propagating() -> torch.nn.Module:
 def watched(encoder: torch.nn.Module, kind: type[torch.nn.Module]) -> torch.nn.Module:
     """Someone adds noise to what a module inside says."""
     module = next(module for module in encoder.modules() if isinstance(module, kind))
-    module.register_forward_hook(lambda module, given, out: out + torch.rand_like(out))
+    module.register_forward_hook(lambda module, given, out: noisy(out))
     return encoder
+
+
+def noisy(out: Any) -> Any:
+    return (noisy(out[0]), *out[1:]) if isinstance(out, tuple) else out + torch.rand_like(out)
 
 
 def forwarded(encoder: torch.nn.Module) -> torch.nn.Module:
@@ -97,66 +95,72 @@ def last_mlp(mlp: torch.nn.Module) -> torch.nn.Module:
     return gin
 
 
-REFUSED: dict[str, tuple[Callable[[], torch.nn.Module], str]] = {
-    "no loops": (lambda: pyg.GCN(3, 4, 2, add_self_loops=False), "normalises without loops"),
-    "mean of GCN": (lambda: pyg.GCN(3, 4, 2, aggr="mean"), "GCNConv aggregates by 'mean'"),
-    "whole GIN": (lambda: Own(pyg.GINConv(torch.nn.Linear(3, 3))), "GINConv is called as a whole"),
-    "edge weights": (
-        lambda: Own(pyg.GraphConv(3, 3), lambda conv, x, e, a: conv(x, e, a.squeeze(1)), edge_dim=1),
-        "GraphConv may use edge features as weights",
-    ),
-    "norm behind": (
-        lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.BatchNorm1d(3)),
-        "behind the last layer takes batch statistics",
-    ),
-    "dropout behind": (
-        lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.Dropout(0.5)),
-        "features are dropped at random",
-    ),
-    "norm of graphs behind": (
-        lambda: Own(pyg.GraphConv(3, 3), behind=pyg.GraphNorm(3)),
-        "GraphNorm is not a module known to treat rows one by one",
-    ),
-    "norm before": (
-        lambda: Own(pyg.GraphConv(3, 3), entry=torch.nn.BatchNorm1d(3)),
-        "before the first layer takes batch statistics",
-    ),
-    "single element": (
-        lambda: pyg.GraphSAGE(3, 4, 2, norm="batch_norm", norm_kwargs={"allow_single_element": True}),
-        "counts rows",
-    ),
+COPY_BY_COPY: dict[str, tuple[Callable[[], torch.nn.Module], str]] = {
+    "dropout behind": (lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.Dropout(0.5)), "dropout while training"),
     "hook": (hooked, "GCNConv has hooks"),
     "propagate hook": (propagating, "GINConv has hooks"),
     "hook on a linear map": (lambda: watched(GIN(3, 4, 2), torch.nn.Linear), "Linear has hooks"),
     "hook inside a convolution": (lambda: watched(pyg.GCN(3, 4, 2), pyg.Linear), "Linear has hooks"),
-    "hook inside jumping knowledge": (lambda: watched(pyg.GCN(3, 4, 2, jk="lstm"), torch.nn.LSTM), "LSTM has hooks"),
+    "hook inside jumping knowledge": (lambda: watched(pyg.GCN(3, 4, 2, jk="lstm"), torch.nn.LSTM), "rand_like"),
     "another forward": (lambda: forwarded(GIN(3, 4, 2)), "Linear has a forward of its own"),
-    "hook on a norm": (lambda: watched(pyg.GCN(3, 4, 2, norm="layer_norm"), pyg.LayerNorm), "LayerNorm has hooks"),
+    "hook on a norm": (
+        lambda: watched(pyg.GCN(3, 4, 2, norm="layer_norm", norm_kwargs={"mode": "node"}), pyg.LayerNorm), "rand_like",
+    ),
     "function inside an MLP": (
-        lambda: last_mlp(pyg.MLP([3, 4, 4], act=lambda x: torch.dropout(x, 0.5, True), norm=None)),
-        "not known to treat rows one by one",
+        lambda: last_mlp(pyg.MLP([3, 4, 4], act=lambda x: torch.dropout(x, 0.5, True), norm=None)), "dropout",
     ),
-    "an MLP of one's own": (lambda: last_mlp(Noisy([3, 4, 4], norm=None)), "Noisy is not a module known"),
-    "a norm of one's own": (lambda: last_mlp(torch.nn.Sequential(torch.nn.Linear(3, 4), Centred(4, mode="node"))), "Centred is"),
-    "LSTM over nodes": (
-        lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.LSTM(3, 3)), "LSTM is not a module known to treat rows one by one",
+    "a norm over all rows": (
+        lambda: last_mlp(torch.nn.Sequential(torch.nn.Linear(3, 4), Centred(4, mode="node"))), "mean",
     ),
-    "function": (lambda: pyg.GCN(3, 4, 2, act=lambda x: torch.dropout(x, 0.5, True)), "not known to treat rows one by one"),
-    "loops filled": (lambda: pyg.GAT(3, 4, 2, edge_dim=2, fill_value="add"), "fills the features of loops"),
-    "network": (lambda: Own(pyg.NNConv(3, 3, lambda a: a @ torch.ones(2, 9), aggr="add"), edge_dim=2), "the function"),
+    "LSTM over nodes": (lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.LSTM(3, 3)), "lstm"),
+    "function": (lambda: pyg.GCN(3, 4, 2, act=lambda x: torch.dropout(x, 0.5, True)), "dropout"),
 }  # fmt: skip
 
+SHARED: dict[str, Callable[[], torch.nn.Module]] = {
+    "no loops": lambda: pyg.GCN(3, 4, 2, add_self_loops=False),
+    "mean of GCN": lambda: pyg.GCN(3, 4, 2, aggr="mean"),
+    "whole GIN": lambda: Own(pyg.GINConv(torch.nn.Linear(3, 3))),
+    "edge weights": lambda: Own(pyg.GraphConv(3, 3), lambda conv, x, e, a: conv(x, e, a.squeeze(1)), edge_dim=1),
+    "norm behind": lambda: Own(pyg.GraphConv(3, 3), behind=torch.nn.BatchNorm1d(3)),
+    "norm before": lambda: Own(pyg.GraphConv(3, 3), entry=torch.nn.BatchNorm1d(3)),
+    "loops filled": lambda: pyg.GAT(3, 4, 2, edge_dim=2, fill_value="add"),
+    "network": lambda: Own(
+        pyg.NNConv(3, 3, lambda a: a @ torch.ones(2, 9).double(), aggr="add"),
+        lambda conv, x, e, a: conv(x, e, a),
+        edge_dim=2,
+    ),
+    "single element": lambda: pyg.GraphSAGE(3, 4, 2, norm="batch_norm", norm_kwargs={"allow_single_element": True}),
+    "known function as activation": lambda: pyg.GCN(3, 4, 2, act=torch.tanh),
+}
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    encoder, reason = REFUSED[name]
-    found = why_not(encoder(), MODES["zero"](), pooled=False)
-    assert found is not None
-    assert reason in found
+
+def shared_as_far_as(encoder: torch.nn.Module) -> list[str]:
+    """Where sharing ends."""
+    graph = awkward_batch(edge_dim=edge_dim_of(encoder))
+    _, sharing = share(encoder.double(), MODES["zero"](), graph, RUNS(graph, generator=generator()))
+    return list(map(str, sharing.ended))
 
 
-def test_a_known_function_as_activation_is_shared() -> None:
-    assert why_not(pyg.GCN(3, 4, 2, act=torch.tanh), MODES["zero"](), pooled=False) is None
+def edge_dim_of(encoder: torch.nn.Module) -> int | None:
+    return encoder.convs[0].edge_dim if isinstance(encoder, pyg.GAT) else getattr(encoder, "edge_dim", None)
+
+
+@pytest.mark.parametrize("name", COPY_BY_COPY)
+def test_run_copy_by_copy(name: str) -> None:
+    encoder, reason = COPY_BY_COPY[name]
+    DropGNN(encoder(), RUNS)
+    assert any(reason in ending for ending in shared_as_far_as(encoder()))
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_shared(name: str) -> None:
+    torch.manual_seed(0)
+    encoder = SHARED[name]()
+    model = DropGNN(encoder, RUNS).double()
+    assert not shared_as_far_as(encoder)
+    assert_engines_agree(
+        model, awkward_batch(edge_dim=edge_dim_of(encoder)), generator=generator(), engines=("batched", "shared")
+    )
 
 
 @pytest.mark.parametrize("mode", ["zero", "remove"])
@@ -200,8 +204,8 @@ def test_a_plan_of_another_model_is_refused() -> None:
     plan = DropGNN(gine, RUNS, generator=generator()).double().plan(*given)
     with pytest.raises(ValueError, match="'plan' must be made by this model"):
         DropGNN(gine, RUNS, "remove").double()(*given, plan=plan)
-    with pytest.raises(ValueError, match="'plan' must be made by this model"):
-        DropGNN(GINE(3, 4, 3, edge_dim=2), RUNS).double()(*given, plan=plan)
+    deeper = DropGNN(GINE(3, 4, 3, edge_dim=2), RUNS).double()  # for which the plan grows
+    assert torch.equal(deeper(*given, plan=plan), deeper(*given, runs=plan.runs))
     with pytest.raises(ValueError, match="'plan' must be for this very batch"):
         DropGNN(gine, RUNS).double()(graph.x, graph.edge_index, 2 * graph.edge_attr, graph.batch, plan=plan)
     graph.x[0, 0] += 1.0

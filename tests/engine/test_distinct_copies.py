@@ -9,7 +9,7 @@ from torch_geometric.data import Batch, Data
 from dropgnn import GIN, DropGNN, Exhaustive
 from dropgnn.data.synthetic import task
 from dropgnn.engine.pooling import distinct_copies, every_copy
-from dropgnn.engine.states import States
+from dropgnn.engine.shared_rows import SharedRows
 from dropgnn.nn import LayerReadout, Pooled
 from dropgnn.runs.samplers import Bernoulli, Sampler
 from dropgnn.training.loop import inputs
@@ -75,14 +75,14 @@ def test_predictions_and_gradients_are_those_of_every_copy(sampler: Sampler, mod
 
 def test_mean_embeddings_are_not_worked_out_where_nobody_needs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Linear heads pool the copies; asked for later, the embeddings are there, with their gradients."""
-    asked: list[States] = []
-    sums = States.sums
+    asked: list[SharedRows] = []
+    sums = SharedRows.sums
 
-    def spied(self: States) -> torch.Tensor:
+    def spied(self: SharedRows) -> torch.Tensor:
         asked.append(self)
         return sums(self)
 
-    monkeypatch.setattr(States, "sums", spied)
+    monkeypatch.setattr(SharedRows, "sums", spied)
     batch, model = rings(5, 9), build(Exhaustive(0.2, k=1))
     outcome = model(*inputs(batch), return_outcome=True)
     outcome.loss(torch.tensor([0, 1])).backward(retain_graph=True)

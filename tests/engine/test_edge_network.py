@@ -11,7 +11,6 @@ import torch_geometric.nn as pyg
 from torch import Tensor
 
 from dropgnn import Bernoulli, DropGNN, Exhaustive, Unsupported
-from dropgnn.engine.layers import Layer
 from dropgnn.graph import Graph
 from dropgnn.nn import MPNN, Encoder, OneGNN, Pooled, Set2SetReadout
 from dropgnn.runs.samplers import Sampler
@@ -116,11 +115,8 @@ class NetworkGNN(Encoder):
         self.in_channels, self.out_channels, self.edge_dim = 3, 2, 3
         self.conv = pyg.NNConv(3, 2, network, aggr=aggr)
 
-    def layers(self) -> list[Layer]:
-        return [Layer(self.conv, self._update, self.conv, ())]
-
-    def _update(self, rows: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
-        return rows
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor) -> Tensor:
+        return self.conv(x, edge_index, edge_attr)
 
 
 @pytest.mark.parametrize(

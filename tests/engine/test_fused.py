@@ -10,16 +10,13 @@ import torch
 from torch_geometric.nn import GINEConv
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN
-from dropgnn.engine import shared as shared_engine
-from dropgnn.engine.compiled.blocks import MULTIPLICATIONS
-from dropgnn.engine.fused import run_fused
-from dropgnn.engine.layers import Layer, as_layered, split_gin
-from dropgnn.errors import InvalidArgument
+from dropgnn.engine.rules.rule import RULES
+from dropgnn.engine.shared import share
 from dropgnn.graph import Graph
-from dropgnn.nn import Encoder, LayerReadout, WeightedBatchNorm
+from dropgnn.nn import LayerReadout, WeightedBatchNorm
+from dropgnn.nn.gin import IsomorphismStack
+from dropgnn.ops.compiled.blocks import MULTIPLICATIONS
 from tests.conftest import awkward_batch, generator
-
-shared_module = __import__("sys").modules[shared_engine.__module__]
 
 
 def outcome(model: DropGNN, graph: Graph) -> dict[str, torch.Tensor]:
@@ -50,7 +47,7 @@ def gine_model(*, hidden: int = 4, aggr: str = "sum", edge_dim: int = 2) -> Drop
 def assert_fused_is_module_by_module(model: DropGNN, graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_fused(model, graph)
     fused = outcome(model, graph)
-    monkeypatch.setattr(shared_module, "run_fused", lambda layers, x, plan, graph: None)
+    monkeypatch.delitem(RULES, type(model.encoder))
     for name, value in outcome(model, graph).items():
         torch.testing.assert_close(fused[name], value, rtol=1e-10, atol=1e-10, msg=name)
 
@@ -112,11 +109,17 @@ def test_fused_in_single_precision() -> None:
 
 
 def is_fused(model: DropGNN, graph: Graph | None = None) -> bool:
+    """Whether the stack's own function is in the history of what the encoder returns."""
     graph = awkward_batch() if graph is None else graph
-    layered = as_layered(model.encoder)
-    assert layered is not None
-    plan = model.plan(graph.x, graph.edge_index, graph.edge_attr, batch=graph.batch, generator=generator())
-    return run_fused(layered.layers(), graph.x[plan.source.clamp(min=0)], plan, plan.graph) is not None
+    out, sharing = share(copy.deepcopy(model.encoder), model.mode, graph, model.draw(graph, generator=generator()))
+    assert not sharing.ended
+    waiting, names = [out.sums().grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in names:
+            names.add(node)
+            waiting += [below for below, _ in node.next_functions]
+    return any(node.name() == "_StackBackward" for node in names)
 
 
 def test_what_is_fused() -> None:
@@ -155,23 +158,13 @@ def test_nothing_keeps_itself_alive() -> None:
         gc.enable()
 
 
-class BareFeatures(Encoder):
+class BareFeatures(IsomorphismStack):
     """GINE layers that add features of edges to rows as they are, where they may."""
 
     def __init__(self, *edge_dims: int | None) -> None:
-        super().__init__()
-        self.in_channels, self.out_channels, self.edge_dim = 3, 4, 4
-        self.convs = torch.nn.ModuleList(
-            GINEConv(mlp(width), edge_dim=edge_dim) for width, edge_dim in zip((3, 4), edge_dims, strict=True)
-        )
-        self.norms = torch.nn.ModuleList([WeightedBatchNorm(4, relu=True), WeightedBatchNorm(4, relu=True)])
-
-    def layers(self) -> list[Layer]:
-        return [self.layer(conv, norm) for conv, norm in zip(self.convs, self.norms, strict=True)]
-
-    def layer(self, conv: torch.nn.Module, norm: torch.nn.Module) -> Layer:
-        gather, mlp = split_gin(conv)
-        return Layer(gather, None, conv, (mlp, norm), split=True)
+        convs = [GINEConv(mlp(width), edge_dim=edge_dim) for width, edge_dim in zip((3, 4), edge_dims, strict=True)]
+        super().__init__(3, 4, convs)
+        self.edge_dim = 4
 
 
 def mlp(width: int) -> torch.nn.Sequential:
@@ -180,9 +173,10 @@ def mlp(width: int) -> torch.nn.Sequential:
 
 def test_features_on_edges_are_as_wide_as_the_rows_of_their_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four features fit the rows of the second layer, and not those of the first."""
+    monkeypatch.setitem(RULES, BareFeatures, RULES[GINE]._replace(module=BareFeatures))
     model = DropGNN(BareFeatures(4, None), Bernoulli(0.3, r=5), engine="shared").double()
     graph = awkward_batch(edge_dim=4)
     assert_fused_is_module_by_module(model, graph, monkeypatch)
     wrong = DropGNN(BareFeatures(None, 4), Bernoulli(0.3, r=5), engine="shared").double()
-    with pytest.raises(InvalidArgument, match="'edge_attr' must have the 3 features of the rows"):
+    with pytest.raises(ValueError, match="Node and edge feature dimensionalities do not match"):
         outcome(wrong, graph)

@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from dropgnn import GIN, Bernoulli, DropGNN, InvalidArgument, Runs
-from dropgnn.engine.norm import (
+from dropgnn.nn.norm import (
     RowWeights,
     WeightedBatchNorm,
     _CompiledNorm,
     row_weights,
     takes_batch_statistics,
-    weigh_norms,
+    use_weighted_batch_norm,
 )
-from dropgnn.engine.torch_norm import TorchNorm
+from dropgnn.ops.torch_norm import TorchNorm
 from tests.conftest import generator
 
 X = torch.randn(5, 3, generator=generator(), dtype=torch.float64)
@@ -108,11 +108,14 @@ def test_weights_for_other_rows_are_refused() -> None:
         WeightedBatchNorm(3).double()(X)
 
 
-def test_only_plain_norms_outside_of_what_is_left_change() -> None:
-    module = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Sequential(torch.nn.BatchNorm1d(3)))
-    weigh_norms(module, leave=[module[1]])
+def test_only_plain_norms_change() -> None:
+    class Own(torch.nn.BatchNorm1d):
+        pass
+
+    module = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Sequential(Own(3)))
+    use_weighted_batch_norm(module)
     assert type(module[0]) is WeightedBatchNorm
-    assert type(module[1][0]) is torch.nn.BatchNorm1d  # type: ignore[index]
+    assert type(module[1][0]) is Own  # type: ignore[index]
 
 
 @pytest.mark.parametrize("engine", ["reference", "batched", "shared"])

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, compiling
-from dropgnn.engine import vectorised
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.engine.planning import make_plan
 from dropgnn.nn import MPNN, LayerReadout, Pooled
+from dropgnn.ops import vectorised
 from dropgnn.runs.modes import MODES
 from dropgnn.testing import assert_engines_agree
 from tests.conftest import awkward_batch, generator

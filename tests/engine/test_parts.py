@@ -11,10 +11,10 @@ import torch_geometric.nn as pyg
 from torch_geometric.data import Batch, Data
 
 from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Graph, Runs, Unsupported
-from dropgnn.engine import compiled, vectorised
 from dropgnn.engine.parts import Parts
 from dropgnn.engine.planning import make_plan
 from dropgnn.nn import MPNN, LayerReadout, Pooled
+from dropgnn.ops import compiled, vectorised
 from dropgnn.runs.modes import MODES
 from dropgnn.training.loop import inputs
 from tests.conftest import generator

@@ -12,9 +12,10 @@ from torch_geometric.data import Batch, Data
 
 from dropgnn import Bernoulli, DropGNN, Exhaustive
 from dropgnn.data.qm9.dataset import QM9
-from dropgnn.engine import edge_network
+from dropgnn.engine.edge_features import kinds_of
 from dropgnn.engine.parts import Parts
-from dropgnn.engine.pieces import VARIES, Features, Pieces, pieces_of
+from dropgnn.engine.rules import nnconv
+from dropgnn.engine.rules.pieces import VARIES, Features, Pieces, pieces_of
 from dropgnn.graph import Graph
 from dropgnn.nn import MPNN, OneGNN, Pooled, Set2SetReadout
 from dropgnn.runs.modes import MODES
@@ -58,7 +59,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
         seen.append(None if pieces is None else pieces.matrices.size(0))
         return pieces
 
-    monkeypatch.setattr(edge_network, "pieces_of", noted)
+    monkeypatch.setattr(nnconv, "pieces_of", noted)
     return seen
 
 
@@ -75,8 +76,7 @@ def test_pieces_mean_what_the_network_means(kind: str, sampler: Any, mode: str, 
 def test_molecules_have_few_pieces(few: QM9, chosen: list[int | None]) -> None:
     data = few.graphs("complete").batch(list(range(50, 114)))
     model = DropGNN(MPNN(11, edge_dim=5), Bernoulli(0.1, r=2), engine="shared", generator=generator())
-    network = edge_network.network_of(model.plan(*inputs(data)))
-    assert network.edge.numel() > 1_000
+    assert kinds_of(model.plan(*inputs(data))).edge.numel() > 1_000
     model(*inputs(data))
     assert chosen[0] is not None
     assert chosen[0] < 64

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from dropgnn import Bernoulli, Graph
 from dropgnn.engine.batched import batched
-from dropgnn.engine.distinct import share
 from dropgnn.engine.intercept import install
+from dropgnn.engine.shared import share
 from dropgnn.runs.modes import ZeroInputs
 from tests.engine.programs import MODULES, PROGRAMS, WIDTH
 

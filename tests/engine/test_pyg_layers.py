@@ -15,11 +15,11 @@ from torch_geometric.nn import conv as namespace
 from docs import make_layers
 from dropgnn import Bernoulli, Exhaustive
 from dropgnn.engine.batched import batched
-from dropgnn.engine.distinct import share
 from dropgnn.engine.intercept import install
 from dropgnn.engine.rules.check import some_graphs
 from dropgnn.engine.rules.pyg_layers import NOT_SHARED
 from dropgnn.engine.rules.rule import RULES
+from dropgnn.engine.shared import share
 from dropgnn.runs.modes import MODES
 
 WIDTH, EDGE = 8, 3

@@ -29,6 +29,7 @@ from dropgnn.data.synthetic import task
 from dropgnn.engine import ENGINES
 from dropgnn.engine.parts import Parts
 from dropgnn.engine.rules.rule import RULES
+from dropgnn.model.aggregate import Collected, aggregator_by_name
 from dropgnn.nn import (
     AGGREGATORS,
     MPNN,
@@ -44,7 +45,6 @@ from dropgnn.nn import (
     WeightedBatchNorm,
     share_layer,
 )
-from dropgnn.nn.aggregate import Collected, aggregator_by_name
 from dropgnn.runs.modes import MODES, DropEdges, Perturbed, ReceiveOnly, RemoveNodes, ZeroInputs, ZeroLayers
 from dropgnn.runs.runs import Shares
 from dropgnn.theory.distinguish import distinguish

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 import torch
 from torch import Tensor
+from torch_geometric.nn import GINConv
 
 from dropgnn import Bernoulli, DropGNN, Exhaustive, Runs
 from dropgnn.data.ports import with_ids, with_random_feature
 from dropgnn.data.synthetic import task
-from dropgnn.engine.layers import Layer
 from dropgnn.nn import Encoder, Pooled
 from tests.conftest import generator
 
@@ -24,16 +22,13 @@ class AddAndOne(Encoder):
     def __init__(self) -> None:
         super().__init__()
         self.in_channels = self.out_channels = 1
+        self.conv = GINConv(torch.nn.Identity())
 
-    def layers(self) -> Sequence[Layer]:
-        def conv(x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> Tensor:
-            return x.index_add(0, edge_index[1], x[edge_index[0]])
-
-        nothing = torch.nn.Identity()
-        return [Layer(conv, lambda x, batch, num_graphs: x + 1, nothing, ())] * 2
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        return self.conv(self.conv(x, edge_index) + 1, edge_index) + 1
 
 
-@pytest.mark.parametrize("engine", ["reference", "batched"])
+@pytest.mark.parametrize("engine", ["reference", "batched", "shared"])
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [

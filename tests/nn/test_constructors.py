@@ -11,8 +11,8 @@ import torch
 from dropgnn import GIN, GINE, InvalidArgument, Runs
 from dropgnn.engine import ENGINES
 from dropgnn.graph import Graph
+from dropgnn.model.aggregate import Collected
 from dropgnn.nn import MPNN, LayerReadout, Mean, OneGNN, Outcome, Pooled, Set2SetReadout, Sum, TransformSum
-from dropgnn.nn.aggregate import Collected
 from dropgnn.runs.modes import MODES, DropEdges, RemoveNodes
 from dropgnn.testing import peak_megabytes
 from tests.nn.test_refusals import EDGES, X

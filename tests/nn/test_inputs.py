@@ -62,7 +62,7 @@ BATCH = Batch.from_data_list([one(6, 1), one(5, 2)])
 
 
 @pytest.mark.parametrize("sampler", [Bernoulli(0.3, 5), Exhaustive(0.2, k=1)], ids=repr)
-@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "zero-layers"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("kind", "pooled"), [(Places, False), (OfData, False), (PooledData, True)])
 @pytest.mark.filterwarnings("error::dropgnn.errors.NotShared")
 def test_engines_agree_on_everything_extra(kind: type, pooled: bool, mode: str, sampler: Sampler) -> None:

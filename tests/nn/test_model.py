@@ -36,8 +36,6 @@ def observe(model: DropGNN, graph: Graph, **arguments: Any) -> Outcome:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_without_drops_it_is_the_base_gnn(encoder: str, mode: str, sampler: Sampler) -> None:
-    if (encoder, mode) == ("own", "zero-layers"):
-        mode = "zero"
     model, graph = build(encoder, mode, "bernoulli")
     model.sampler = sampler
     model.eval()
@@ -52,8 +50,6 @@ def test_without_drops_it_is_the_base_gnn(encoder: str, mode: str, sampler: Samp
 @pytest.mark.parametrize("sampler", SAMPLERS)
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_node_order_does_not_matter(encoder: str, mode: str, sampler: str) -> None:
-    if (encoder, mode) == ("own", "zero-layers"):
-        mode = "remove"
     model, graph = build(encoder, mode, sampler)
     for training in (False, True):
         assert_node_order_irrelevant(model.train(training), graph, generator=generator(4))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import torch
 import torch_geometric.nn as pyg
 from torch import Tensor
+from torch_geometric.nn import GraphConv
 
 from dropgnn import (
     GIN,
@@ -24,10 +27,9 @@ from dropgnn import (
     Runs,
     Unsupported,
 )
-from dropgnn.nn import LayerReadout, OneGNN, Pooled
+from dropgnn.nn import Encoder, LayerReadout, OneGNN, Pooled
 from dropgnn.runs.modes import DropEdges
 from tests.conftest import generator
-from tests.engine.test_agreement import OwnGNN
 
 X, EDGES = torch.ones(3, 1), torch.tensor([[0, 1], [1, 2]])
 NONE = torch.empty(2, 0, dtype=torch.long)
@@ -77,7 +79,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DropGNNError], str]] = {
     "wrong rows": (lambda: model(Halves())(X, EDGES), InvalidArgument, r"must return one row per node, here 12 .*pooled"),
     "unknown mode": (lambda: model(mode="kill"), InvalidArgument, r"'mode' must be one of zero, .* \(got 'kill'\)"),
     "unknown aggregator": (lambda: model(aggregator="median"), InvalidArgument, r"'aggregator' must be one of mean, sum"),
-    "unknown engine": (lambda: model(engine="warp"), InvalidArgument, r"'engine' must be one of reference, batched, shared"),
+    "unknown engine": (lambda: model(engine="warp"), InvalidArgument, r"'engine' must be one of auto, reference, batched"),
     "unknown aggr": (lambda: GIN(1, 4, 2, aggr="add"), InvalidArgument, r"'aggr' must be one of sum, mean, max"),
     "unknown pool": (lambda: Pooled(torch.nn.Linear(1, 1), pool="avg"), InvalidArgument, r"'pool' must be one of sum, "),
     "no layers": (lambda: GIN(1, 4, 0), InvalidArgument, r"'num_layers' must be a whole number of at least 1 \(got 0\)"),
@@ -93,15 +95,9 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DropGNNError], str]] = {
         lambda: model(head=LayerReadout((1, 4, 4), 2), auxiliary=Pooled(LayerReadout((1, 4, 4), 2))),
         InvalidArgument, r"'auxiliary' must predict what head predicts",
     ),
-    "layers we cannot reach": (
-        lambda: model(OwnGNN(), mode="zero-layers")(torch.ones(3, 3), EDGES), Unsupported, r"must reach between the layers",
-    ),
     "norm without weights": (
         lambda: model(NormOfSome(), sampler=Exhaustive(0.1), engine="batched")(X, EDGES),
         Unsupported, r"over 5 rows, of which it cannot be told whether they are nodes",
-    ),
-    "reference with norm inside": (
-        lambda: model(NormInside(), engine="reference")(X, EDGES), Unsupported, r"copy by copy.*use engine='batched'",
     ),
     "x is a list": (lambda: model()([[1.0]], EDGES), InvalidArgument, r"'x' must be a tensor of node features .*got list"),
     "no x": (lambda: model()(None, EDGES), InvalidArgument, r"'x' must be .*got NoneType\); without features use torch.ones"),
@@ -225,7 +221,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[DropGNNError], str]] = {
         Unsupported, r"use scope='graph'",
     ),
     "planned without layers": (
-        lambda: DropGNN.planned(Halves(), [], seed=0), InvalidArgument, r"'hops' must be given: we cannot count the layers",
+        lambda: DropGNN.planned(Halves(), [], seed=0), InvalidArgument, r"'hops' must be given: Halves has no num_layers",
     ),
     "loss for another batch": (
         lambda: model(head=LayerReadout((1, 4, 4), 2))(X, EDGES, return_outcome=True).loss(torch.zeros(2).long()),
@@ -270,14 +266,24 @@ def test_refused(case: str) -> None:
         call()
 
 
-def test_an_encoder_of_ours_cannot_hide_work_in_forward() -> None:
-    with pytest.raises(
-        Unsupported, match=r"Hidden overrides forward, which engines that walk its layers would pass by"
-    ):
+def test_encoders_in_layers_still_run_and_are_deprecated() -> None:
+    sys.modules.pop("dropgnn.engine.layers", None)
+    with pytest.warns(DeprecationWarning, match=r"dropgnn\.engine\.layers will go"):
+        layers = importlib.import_module("dropgnn.engine.layers")
+    with pytest.warns(DeprecationWarning, match=r"InLayers: write a forward instead of layers\(\)"):
 
-        class Hidden(GIN):
-            def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
-                return x
+        class InLayers(Encoder):
+            def __init__(self) -> None:
+                super().__init__()
+                self.in_channels, self.out_channels, self.conv = 1, 2, GraphConv(1, 2)
+
+            def layers(self) -> list[Any]:
+                conv = self.conv
+                return [layers.Layer(lambda x, edge_index, attr: conv(x, edge_index), None, conv, (torch.nn.ReLU(),))]
+
+    encoder = InLayers()
+    found = DropGNN(encoder, Bernoulli(0.0, 1), engine="shared", generator=generator())(X, EDGES)
+    torch.testing.assert_close(found, encoder.conv(X, EDGES).relu())
 
 
 def test_a_loss_on_nodes_that_are_never_present_is_finite() -> None:

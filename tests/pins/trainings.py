@@ -22,7 +22,7 @@ from dropgnn.data.datasets import load_dataset
 from dropgnn.data.synthetic import task
 from dropgnn.experiments import beyond_wl, brec_trained, graph_classification
 from dropgnn.molecules import models
-from dropgnn.nn import MPNN, OneGNN
+from dropgnn.nn import MPNN, Encoder, OneGNN
 from dropgnn.training.seeds import stream
 from tests.conftest import awkward_batch, random_batch
 from tests.small_data import write_small_mutag
@@ -35,13 +35,21 @@ Pin = dict[str, Any]
 def trained(model: DropGNN, graph: Graph, y: Tensor | None = None) -> Pin:
     """Losses of a few steps in double precision, and what the weights are then."""
     model = model.double().train()
-    graph = Graph.of(graph.x.double(), graph.edge_index, _double(graph.edge_attr), graph.batch, num_graphs=graph.num_graphs)
+    graph = Graph.of(
+        graph.x.double(), graph.edge_index, _double(graph.edge_attr), graph.batch, num_graphs=graph.num_graphs
+    )
     generator, losses = torch.Generator().manual_seed(1), []
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for _ in range(STEPS):
         torch.manual_seed(2)  # of dropout
         outcome = model(
-            graph.x, graph.edge_index, graph.edge_attr, graph.batch, graph.num_graphs, generator=generator, return_outcome=True
+            graph.x,
+            graph.edge_index,
+            graph.edge_attr,
+            graph.batch,
+            graph.num_graphs,
+            generator=generator,
+            return_outcome=True,
         )
         loss = outcome.prediction.tanh().square().mean()
         if outcome.auxiliary is not None:
@@ -69,7 +77,9 @@ def synthetic() -> Iterator[tuple[str, Pin]]:
     for name in ("limits1", "four_cycles"):
         for setting in settings if name == "limits1" else [{"method": "random"}, {"method": "dropout"}]:
             # (Where no node of 4-cycles differs from others, batch norm leaves it to rounding which of them a ReLU passes.)
-            trial = beyond_wl.Trial(**({"task": name, "method": "dropout", "seed": 0, "epochs": 1, "runs": None} | setting))
+            trial = beyond_wl.Trial(
+                **({"task": name, "method": "dropout", "seed": 0, "epochs": 1, "runs": None} | setting)
+            )
             if trial.method not in ("dropout", beyond_wl.BOTH):
                 trial = beyond_wl.Trial(task=name, method=trial.method, seed=0, epochs=1)
             drawn = task(name, 0, split="train")
@@ -98,6 +108,7 @@ def molecules() -> Iterator[tuple[str, Pin]]:
         for drops in ("none", "random", "exact"):
             torch.manual_seed(4)
             model = models.build(models.Settings(model=name, drops=drops), 5)
+            assert isinstance(model.encoder, Encoder)
             width, edge_dim = model.encoder.in_channels, model.encoder.edge_dim
             graph = random_batch(5, edge_dim=edge_dim)
             wide = torch.nn.functional.pad(graph.x, (0, width - graph.x.size(1)))

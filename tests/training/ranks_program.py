@@ -13,10 +13,10 @@ from torch_geometric.data import Batch
 from dropgnn import GIN, DropGNN, Exhaustive
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.data.synthetic import task
-from dropgnn.engine.norm import WeightedBatchNorm
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import MODELS, Settings
 from dropgnn.nn.heads import Pooled
+from dropgnn.nn.norm import WeightedBatchNorm
 from dropgnn.tensor_files import save_tensors
 from dropgnn.training.distributed import Ranks, joined
 from dropgnn.training.loop import inputs

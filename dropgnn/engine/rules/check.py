@@ -49,7 +49,7 @@ def difference(layer: torch.nn.Module, call: Callable[..., Tensor], *, rounds: i
         rounds: How many rounds of states the rule gives it.
     """
     from dropgnn.engine.batched import batched
-    from dropgnn.engine.distinct import share
+    from dropgnn.engine.shared import share
 
     tried, kind = Tried(copy.deepcopy(layer), call).double().eval(), type(layer)
     before = RULES.get(kind)

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
+import torch_geometric.nn as pyg
 from torch import Tensor
-from torch_geometric.nn.aggr import Aggregation
 
 from dropgnn.engine.edge_features import kinds_of
 from dropgnn.engine.intercept import Call, is_edges
-from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.rows import Block, CannotShare, Lazy, Rows, rows_of
-from dropgnn.engine.rules.parts import ORDERLESS, unknown_part
+from dropgnn.engine.rules.parts import unknown_part
 from dropgnn.engine.rules.rule import Rule
 from dropgnn.engine.rules.small_graph import Inside, SmallGraph
+from dropgnn.nn.norm import takes_batch_statistics
 
 
 class Heard(NamedTuple):
@@ -95,26 +95,14 @@ def act_in_general(module: torch.nn.Module, call: Call, *, rounds: int = 1) -> A
     return rows_of([Block(out[graph.starts[-2] : graph.starts[-1]], given.level + rounds)], sharing.nodes)
 
 
-def common_obstacle(module: torch.nn.Module) -> str | None:
-    """What no layer may do if it is to be shared."""
-    name = type(module).__name__
-    for part in module.modules():
-        if getattr(part, "flow", "source_to_target") != "source_to_target":
-            return f"{type(part).__name__} sends against the direction of its edges"
-        if getattr(part, "explain", False):
-            return f"{type(part).__name__} is being explained, which wants to see every copy"
-        if isinstance(part, Aggregation) and type(part) not in ORDERLESS and type(part).__name__ != "FusedAggregation":
-            return f"{type(part).__name__} is not known to look only at what arrives"
-        if part.training and _drops(part):
-            return f"{name} drops at random while training"
-    return None
+def aggregates(conv: Any) -> str | None:
+    """``"sum"`` or ``"mean"`` where that is how a layer aggregates, which its module decides and not its attribute."""
+    return {pyg.SumAggregation: "sum", pyg.MeanAggregation: "mean"}.get(type(conv.aggr_module))
 
 
-def _drops(part: torch.nn.Module) -> bool:
-    if isinstance(part, torch.nn.modules.dropout._DropoutNd):
-        return part.p > 0
-    rate = getattr(part, "dropout", 0.0)
-    return isinstance(rate, (int, float)) and rate > 0
+def is_plain(linear: Any) -> bool:
+    """Whether a module is a linear map, and has seen how wide its rows are."""
+    return type(linear) in (torch.nn.Linear, pyg.Linear) and isinstance(linear.weight, torch.nn.Parameter)
 
 
 def general_rule(
@@ -131,7 +119,4 @@ def general_rule(
         obstacle: Why a module, as it is set, does something else.
     """
 
-    def reason(module: torch.nn.Module) -> str | None:
-        return common_obstacle(module) or (None if obstacle is None else obstacle(module))
-
-    return Rule(kind, rounds, reason, lambda module, call: act_in_general(module, call, rounds=rounds(module)))
+    return Rule(kind, lambda module, call: act_in_general(module, call, rounds=rounds(module)), rounds, obstacle)

@@ -10,14 +10,14 @@ import torch.nn.functional as F
 import torch_geometric.nn as pyg
 from torch import Tensor
 
-from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.edge_features import _Hear
 from dropgnn.engine.intercept import Call
-from dropgnn.engine.norm import RowWeights, WeightedBatchNorm, row_weights
 from dropgnn.engine.products import combine, hear, take_rows
 from dropgnn.engine.rows import HANDLE_ACTS, Block, Handle, Lazy, Rows, rows_of
-from dropgnn.engine.rules.general import act_in_general, common_obstacle, heard
+from dropgnn.engine.rules.general import act_in_general, aggregates, heard, is_plain
 from dropgnn.engine.rules.rule import RULES, Rule
+from dropgnn.nn.norm import RowWeights, WeightedBatchNorm, row_weights
+from dropgnn.ops.compiled.tensors import compiles
 
 ARRIVING = "what arrives"
 """The role of rows that a linear map will be the first to look at."""
@@ -29,13 +29,13 @@ NARROW = 4
 def _act_gin(conv: pyg.GINConv, call: Call) -> Any:
     """Sum or mean of what arrives, in a compiled loop, and then the layer's network on the distinct rows."""
     given = heard(call)
-    if given is None or given.edges or _sums(conv) is None or not _adds_at_once(conv):
+    if given is None or given.edges or aggregates(conv) is None or not _adds_at_once(conv):
         return act_in_general(conv, call)
     x, sharing, level = given.rows["x"].distinct(), call.sharing, given.level + 1
     states = sharing.level(level)
 
     def arriving(rows: Tensor, bias: Tensor | None = None) -> Rows:
-        out = hear(rows, states, own=1.0 + float(conv.eps), mean=_sums(conv) == "mean")
+        out = hear(rows, states, own=1.0 + float(conv.eps), mean=aggregates(conv) == "mean")
         out = out if bias is None else out + bias
         return rows_of([Block(out, level)], sharing.nodes)
 
@@ -52,7 +52,7 @@ def _act_gin(conv: pyg.GINConv, call: Call) -> Any:
 def _first_map(network: Any) -> Any:
     """The linear map that a network begins with, if it does."""
     parts: Any = network.lins if type(network) is pyg.MLP else network if type(network) is torch.nn.Sequential else []
-    return parts[0] if len(parts) and _is_plain(parts[0]) else None
+    return parts[0] if len(parts) and is_plain(parts[0]) else None
 
 
 def _map_first(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -65,11 +65,6 @@ def _map_first(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> An
 HANDLE_ACTS[F.linear] = HANDLE_ACTS[torch._C._nn.linear] = _map_first
 
 
-def _sums(conv: Any) -> str | None:
-    """``"sum"`` or ``"mean"`` where that is how a layer aggregates, which its module decides and not its attribute."""
-    return {pyg.SumAggregation: "sum", pyg.MeanAggregation: "mean"}.get(type(conv.aggr_module))
-
-
 def _adds_at_once(conv: Any) -> bool:
     """Whether a constant, and no parameter, says how much a node's own row counts."""
     return not conv.eps.requires_grad and not isinstance(conv.eps, torch.nn.Parameter)
@@ -78,15 +73,15 @@ def _adds_at_once(conv: Any) -> bool:
 def _act_sums(conv: pyg.GraphConv | pyg.SAGEConv, call: Call) -> Any:
     """The sum or mean of what arrives, and the own row, each behind a linear map; the maps go in front of the sum."""
     given, sharing = heard(call), call.sharing
-    if given is None or given.edges or set(given.rows) != {"x"} or _sums(conv) is None:
+    if given is None or given.edges or set(given.rows) != {"x"} or aggregates(conv) is None:
         return act_in_general(conv, call)
     arriving, own = (conv.lin_rel, conv.lin_root) if isinstance(conv, pyg.GraphConv) else (conv.lin_l, _root(conv))
-    if not _is_plain(arriving) or (own is not None and not _is_plain(own)) or getattr(conv, "project", False):
+    if not is_plain(arriving) or (own is not None and not is_plain(own)) or getattr(conv, "project", False):
         return act_in_general(conv, call)
     x, states = given.rows["x"].distinct(), sharing.level(given.level + 1)
     if x.dim() != 2 or arriving.weight.size(0) > NARROW * x.size(1):
         return act_in_general(conv, call)
-    out = hear(F.linear(x, arriving.weight), states, own=0.0, mean=_sums(conv) == "mean")
+    out = hear(F.linear(x, arriving.weight), states, own=0.0, mean=aggregates(conv) == "mean")
     out = out if arriving.bias is None else out + arriving.bias
     if own is not None:
         out = out + take_rows(own(x), states.own, sharing.plan.work)
@@ -99,18 +94,13 @@ def _root(conv: pyg.SAGEConv) -> Any:
     return conv.lin_r if conv.root_weight else None
 
 
-def _is_plain(linear: Any) -> bool:
-    """Whether a module is a linear map, and has seen how wide its rows are."""
-    return type(linear) in (torch.nn.Linear, pyg.Linear) and isinstance(linear.weight, torch.nn.Parameter)
-
-
 def _act_gine(conv: pyg.GINEConv, call: Call) -> Any:
     """Features of edges go through their map once for each kind; what arrives is added up without storing it."""
     given, sharing = heard(call), call.sharing
-    if given is None or set(given.edges) != {"edge_attr"} or _sums(conv) is None or not _adds_at_once(conv):
+    if given is None or set(given.edges) != {"edge_attr"} or aggregates(conv) is None or not _adds_at_once(conv):
         return act_in_general(conv, call)
     x, (features, kind) = given.rows["x"].distinct(), given.edges["edge_attr"]
-    if conv.lin is not None and not _is_plain(conv.lin):
+    if conv.lin is not None and not is_plain(conv.lin):
         return act_in_general(conv, call)
     features = features if conv.lin is None else conv.lin(features)
     if (
@@ -121,14 +111,14 @@ def _act_gine(conv: pyg.GINEConv, call: Call) -> Any:
         return act_in_general(conv, call)
     states = sharing.level(given.level + 1)
     heard_along = (states.own, states.edge_ptr, states.sender, states.edge, kind)
-    out = _Hear.apply(x, features, heard_along, 1.0 + float(conv.eps), _sums(conv) == "mean")
+    out = _Hear.apply(x, features, heard_along, 1.0 + float(conv.eps), aggregates(conv) == "mean")
     return conv.nn(rows_of([Block(out, given.level + 1)], sharing.nodes))
 
 
 def _act_gcn(conv: pyg.GCNConv, call: Call) -> Any:
     """Neighbours and itself, over the square roots of both degrees after dropping."""
     given, sharing = heard(call), call.sharing
-    if given is None or given.edges or not _knows_degrees(conv) or not _is_plain(conv.lin) or not sharing.plan.degrees:
+    if given is None or given.edges or not _knows_degrees(conv) or not is_plain(conv.lin) or not sharing.plan.degrees:
         return act_in_general(conv, call, rounds=1 + conv.normalize)
     x, below, level = conv.lin(given.rows["x"].distinct()), sharing.level(given.level), sharing.level(given.level + 1)
     row, column = level.receiver, level.sender
@@ -145,7 +135,7 @@ def _act_gcn(conv: pyg.GCNConv, call: Call) -> Any:
 
 def _knows_degrees(conv: pyg.GCNConv) -> bool:
     """Whether the degrees after dropping, with a loop at every node, are all that the layer looks at beside what arrives."""
-    return conv.normalize and conv.add_self_loops and not conv.improved and _sums(conv) == "sum"
+    return conv.normalize and conv.add_self_loops and not conv.improved and aggregates(conv) == "sum"
 
 
 def _act_norm(norm: WeightedBatchNorm, call: Call) -> Any:
@@ -159,12 +149,12 @@ def _act_norm(norm: WeightedBatchNorm, call: Call) -> Any:
 
 
 def _register(kind: type[torch.nn.Module], act: Any, *, rounds: int = 1) -> None:
-    RULES[kind] = Rule(kind, lambda module: rounds, common_obstacle, act)
+    RULES[kind] = Rule(kind, act)
 
 
 _register(pyg.GraphConv, _act_sums)
 _register(pyg.SAGEConv, _act_sums)
 _register(pyg.GINConv, _act_gin)
 _register(pyg.GINEConv, _act_gine)
-RULES[WeightedBatchNorm] = Rule(WeightedBatchNorm, lambda module: 0, lambda module: None, _act_norm)
-RULES[pyg.GCNConv] = Rule(pyg.GCNConv, lambda conv: 1 + conv.normalize, common_obstacle, _act_gcn, _knows_degrees)
+RULES[WeightedBatchNorm] = Rule(WeightedBatchNorm, _act_norm, lambda norm: 0)
+RULES[pyg.GCNConv] = Rule(pyg.GCNConv, _act_gcn, lambda conv: 1 + conv.normalize, degrees=_knows_degrees)

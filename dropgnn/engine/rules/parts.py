@@ -11,8 +11,8 @@ from torch_geometric.nn import aggr as aggregations
 from torch_geometric.nn.aggr import Aggregation
 from torch_geometric.nn.conv import dna_conv, gen_conv
 
-from dropgnn.engine.norm import WeightedBatchNorm
 from dropgnn.engine.rules.rule import rule_of
+from dropgnn.nn.norm import WeightedBatchNorm
 
 ORDERLESS = (
     aggregations.SumAggregation, aggregations.MeanAggregation, aggregations.MaxAggregation, aggregations.MinAggregation,
@@ -44,3 +44,24 @@ def unknown_part(module: torch.nn.Module) -> str | None:
         what = "look only at what arrives" if isinstance(part, Aggregation) else "treat rows one by one"
         return f"{kind.__name__} inside is not known to {what}"
     return None
+
+
+def unusual(part: torch.nn.Module) -> str | None:
+    """Why a module, wherever it is, wants to see every copy, as it is set."""
+    name = type(part).__name__
+    if isinstance(part, pyg.MessagePassing):
+        if part.flow != "source_to_target":
+            return f"{name} sends against the direction of its edges"
+        if part.explain:
+            return f"{name} is being explained, which wants to see every copy"
+    if isinstance(part, Aggregation) and type(part) not in ORDERLESS and name != "FusedAggregation":
+        return f"{name} is not known to look only at what arrives"
+    return f"{name} drops at random while training" if part.training and _drops(part) else None
+
+
+def _drops(part: torch.nn.Module) -> bool:
+    rates = vars(part).get("dropout")
+    if rates is None:
+        return isinstance(part, torch.nn.modules.dropout._DropoutNd) and part.p > 0
+    rates = rates if isinstance(rates, (list, tuple)) else [rates]
+    return any(isinstance(rate, (int, float)) and rate > 0 for rate in rates)

@@ -13,16 +13,17 @@ class Rule(NamedTuple):
 
     Args:
         module: The class itself; classes derived from it may do anything, and need rules of their own.
-        rounds: How many rounds of states the rows depend on that a module returns, as it is set; 0 for a function of single rows.
-        obstacle: Why a module, as it is set, does something else after all, or ``None``.
         act: ``(module, call) -> rows``, or ``NotImplemented`` where this call cannot be shared.
+        rounds: How many rounds of states the rows depend on that a module returns, as it is set; 0 for a function of single rows.
+        obstacle: Why a module, as it is set, does something else after all, or ``None``; what may hinder modules of any class,
+            such as hooks and dropout, need not be looked for.
         degrees: Whether a module, as it is set, wants to know the degrees of states before the first layer.
     """
 
     module: type[torch.nn.Module]
-    rounds: Callable[[Any], int]
-    obstacle: Callable[[Any], str | None]
     act: Callable[[Any, Any], Any]
+    rounds: Callable[[Any], int] = lambda module: 1
+    obstacle: Callable[[Any], str | None] | None = None
     degrees: Callable[[Any], bool] = lambda module: False
 
 

@@ -16,13 +16,13 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
-from dropgnn.engine.compiled import products as compiled
-from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.plan import Level
 from dropgnn.engine.products import take_rows
 from dropgnn.engine.row_norm import weighted_batch_norm
 from dropgnn.engine.rows import CannotShare
 from dropgnn.engine.spaces import Sharing
+from dropgnn.ops.compiled import products as compiled
+from dropgnn.ops.compiled.tensors import compiles
 
 
 class SmallGraph:
@@ -99,6 +99,8 @@ class Inside(TorchFunctionMode):
             return self._largest(function, args, kwargs)
         if function is F.batch_norm:
             return self._norm(function, args, kwargs)
+        if function in _NOISE and _draws(function, args, kwargs):
+            raise CannotShare(f"{function.__name__} draws at random inside a layer")
         return function(*args, **kwargs)
 
     def _select(self, function: Any, x: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -142,6 +144,32 @@ class Inside(TorchFunctionMode):
 
 
 _SELECT = (Tensor.index_select, torch.index_select)
+
+_DROPOUT = (
+    "dropout",
+    "alpha_dropout",
+    "feature_dropout",
+    "feature_alpha_dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+)
+_NOISE = frozenset(
+    getattr(home, name)
+    for home in (F, torch, Tensor)
+    for name in (*_DROPOUT, "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "normal_",
+                 "uniform_", "rrelu", "gumbel_softmax")
+    if hasattr(home, name)
+)  # fmt: skip
+"""Functions whose result is random, or may be."""
+
+
+def _draws(function: Any, args: Any, kwargs: Any) -> bool:
+    """Whether noise is drawn: dropout does so while training, and where something is dropped."""
+    if function.__name__ not in _DROPOUT:
+        return True
+    given = dict(zip(("input", "p", "training"), args, strict=False)) | kwargs
+    return bool(given.get("training", given.get("train", True))) and given.get("p", 0.5) > 0
 
 
 def _counts(graph: SmallGraph, last: Level) -> dict[int, tuple[Tensor, int]]:

@@ -7,7 +7,7 @@ from types import ModuleType
 from torch import Tensor
 
 from dropgnn.compiling import worth_compiling
-from dropgnn.engine import compiled, vectorised
+from dropgnn.ops import compiled, vectorised
 
 
 def loops_for(like: Tensor, work: int) -> ModuleType:

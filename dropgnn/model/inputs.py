@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from torch_geometric.nn.models.basic_gnn import BasicGNN
 from dropgnn.engine.whole import SIZES, takes_data
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
+from dropgnn.nn.modules import forward_parameters
 
 OWN = ("x", "edge_index", "edge_attr", "batch", *SIZES)
 """Inputs with places of their own."""
@@ -89,10 +89,10 @@ def _names(encoder: torch.nn.Module, name: str, *, open_ended: bool = True) -> b
         return bool(encoder.supports_edge_weight if name == "edge_weight" else encoder.supports_edge_attr)
     if takes_data(encoder):
         return True
-    parameters = inspect.signature(encoder.forward).parameters
+    parameters = forward_parameters(encoder)
     any_name = open_ended and any(one.kind is one.VAR_KEYWORD for one in parameters.values())
     return name in parameters or any_name
 
 
 def _inputs(encoder: torch.nn.Module) -> str:
-    return ", ".join(inspect.signature(encoder.forward).parameters)
+    return ", ".join(forward_parameters(encoder))

@@ -11,19 +11,20 @@ from torch_geometric.data.data import BaseData
 from dropgnn.engine import ENGINES
 from dropgnn.engine.heads import takes_batch
 from dropgnn.engine.intercept import install
-from dropgnn.engine.layers import as_layered
-from dropgnn.engine.norm import takes_batch_statistics, weigh_norms
 from dropgnn.engine.plan import SharedPlan
+from dropgnn.engine.shared import check_shareable
 from dropgnn.engine.whole import check_wrappable
 from dropgnn.errors import InvalidArgument, Unsupported, of_kind, whole_number, yes_or_no
 from dropgnn.graph import Graph
-from dropgnn.nn.aggregate import Aggregator, aggregator_by_name
-from dropgnn.nn.checks import check_inputs, check_parts, check_plan, check_runs
-from dropgnn.nn.embedding import Embedding
-from dropgnn.nn.inputs import graph_of
-from dropgnn.nn.outcome import Outcome
-from dropgnn.nn.passing import run_model
-from dropgnn.nn.sharing import SharingReport, report
+from dropgnn.model.aggregate import Aggregator, aggregator_by_name
+from dropgnn.model.checks import check_parts, check_plan, check_runs
+from dropgnn.model.embedding import Embedding
+from dropgnn.model.inputs import graph_of
+from dropgnn.model.outcome import Outcome
+from dropgnn.model.passing import run_model
+from dropgnn.model.sharing import SharingReport, report
+from dropgnn.nn.encoder import check_inputs
+from dropgnn.nn.norm import takes_batch_statistics
 from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
 from dropgnn.runs.samplers import Bernoulli, Exhaustive, Sampler, Stratified
@@ -38,13 +39,12 @@ class DropGNN(torch.nn.Module):
         \mathrm{encoder}(\mathrm{mode}(G, S_i))\big), \qquad S_i \sim \mathrm{sampler}
 
     Args:
-        encoder: The GNN: one of ours, a PyG ``BasicGNN``, or any module called as ``encoder(x, edge_index, ...)``. If it comes
-            apart into layers, its plain ``BatchNorm1d``s between convolutions become ``WeightedBatchNorm``s, in place.
+        encoder: The GNN: any module called as ``encoder(x, edge_index, ...)``, one of ours, of PyG's or your own.
         sampler: Draws the dropped sets.
         mode: What dropping does: ``"zero"`` (the paper's experiments), ``"zero-layers"``, ``"remove"`` (the paper's
             definition), ``"edges"``, ``"receive-only"``, or a :class:`~dropgnn.runs.modes.Mode`.
         aggregator: How a node's runs become one: ``"mean"``, ``"sum"``, ``"max"``, ``"transform-sum"``, or an
-            :class:`~dropgnn.nn.aggregate.Aggregator`.
+            :class:`~dropgnn.model.aggregate.Aggregator`.
         head: Turns embeddings into predictions; ``None`` returns the embeddings themselves.
         auxiliary: A head applied to each single run, for :meth:`Outcome.loss`.
         eval_sampler: Another sampler for evaluation, e.g. exhaustive runs after training on random ones.
@@ -85,8 +85,8 @@ class DropGNN(torch.nn.Module):
         check_wrappable(encoder)
         pooled = yes_or_no("pooled", pooled)
         check_parts(sampler, eval_sampler, mode, aggregator, head, auxiliary, generator, pooled=pooled)
-        if engine != "auto":
-            ENGINES[engine]  # an unknown name is an error now, not at the first call
+        if engine != "auto" and engine not in ENGINES:
+            raise InvalidArgument("engine", f"must be one of auto, {', '.join(ENGINES)}", got=engine)
         self.encoder = encoder
         self.sampler, self.eval_sampler = sampler, eval_sampler
         self.mode = MODES[mode]() if isinstance(mode, str) else mode
@@ -98,9 +98,6 @@ class DropGNN(torch.nn.Module):
         self.chunk = chunk
         self.pooled, self.generator = pooled, generator
 
-        layered = None if pooled else as_layered(encoder)
-        if layered is not None:
-            weigh_norms(encoder, leave=[layer.message for layer in layered.layers() if not layer.split])
         install()
 
     @classmethod
@@ -125,12 +122,11 @@ class DropGNN(torch.nn.Module):
             arguments: Anything else :class:`DropGNN` takes.
         """
         if hops is None:
-            layered = as_layered(encoder)
-            if layered is None:
+            hops = getattr(encoder, "num_layers", None)
+            if not isinstance(hops, int):
                 raise InvalidArgument(
-                    "hops", f"must be given: we cannot count the layers of {type(encoder).__name__}", got=None
+                    "hops", f"must be given: {type(encoder).__name__} has no num_layers to tell", got=None
                 )
-            hops = len(layered.layers())
         for name in ("sampler", "generator"):
             if name in arguments:
                 raise InvalidArgument(
@@ -172,7 +168,7 @@ class DropGNN(torch.nn.Module):
         """
         yes_or_no("return_outcome", return_outcome)
         graph = graph_of(self.encoder, x, edge_index, edge_attr, batch, num_graphs, more)
-        check_inputs(self.encoder, graph, pooled=self.pooled)
+        check_inputs(self.encoder, graph)
         embed = Embedding(self)
         if generator is not None and (runs is not None or plan is not None):
             raise InvalidArgument("generator", "has no effect on runs that are drawn already", got=generator)
@@ -254,12 +250,11 @@ class DropGNN(torch.nn.Module):
         of_kind("runs", runs, Runs, "drawn by model.draw(graph) or written down with Runs.of(...)")
         if not graph.checked:
             graph.check()
-        check_inputs(self.encoder, graph, pooled=self.pooled)
+        check_inputs(self.encoder, graph)
         runs.check()
         check_runs(runs, graph, self.mode, pooled=self.pooled)
         embed = Embedding(self)
-        if embed.obstacle is not None:
-            raise Unsupported(f"engine 'shared' would not be exact: {embed.obstacle}; use engine='auto' or 'batched'")
+        check_shareable(self.encoder, self.mode)
         embed.count_layers(graph, runs)
         return embed.plan(graph, runs)
 
@@ -283,7 +278,7 @@ class DropGNN(torch.nn.Module):
         shared to the end: 2.4 times fewer rows
         """
         graph = graph_of(self.encoder, x, edge_index, edge_attr, batch, num_graphs, more)
-        check_inputs(self.encoder, graph, pooled=self.pooled)
+        check_inputs(self.encoder, graph)
         return report(Embedding(self), graph, self.draw(graph, generator=generator))
 
     def _check_auxiliary(self, runs: Runs) -> None:

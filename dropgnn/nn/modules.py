@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache
+from typing import Any
 
 import torch
 
@@ -25,3 +28,16 @@ def inside(module: torch.nn.Module, *, without: Collection[int] = ()) -> list[to
                 if child is not None:
                     waiting.append(child)
     return list(found.values())
+
+
+def forward_parameters(module: torch.nn.Module) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a module's ``forward``, without ``self``."""
+    function = getattr(module.forward, "__func__", None)
+    return inspect.signature(module.forward).parameters if function is None else _of_method(function)
+
+
+@lru_cache(maxsize=512)  # looking at a signature takes longer than a small layer
+def _of_method(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    parameters = list(inspect.signature(function).parameters.items())
+    variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return dict(parameters if parameters[0][1].kind in variable else parameters[1:])

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from dropgnn.engine.distinct import share
 from dropgnn.engine.intercept import install
 from dropgnn.engine.rules.general import general_rule
 from dropgnn.engine.rules.rule import RULES
+from dropgnn.engine.shared import share
 from dropgnn.errors import InvalidArgument, whole_number, yes_or_no
 from dropgnn.graph import Graph
 from dropgnn.runs.runs import Runs
 
 if TYPE_CHECKING:
-    from dropgnn.nn.embedding import Embedding
+    from dropgnn.model.embedding import Embedding
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,6 @@ def report(embed: Embedding, graph: Graph, runs: Runs) -> SharingReport:
     rows = int(graph.nodes_per_graph @ runs.copies_per_graph)
     if embed.obstacle is not None:
         return SharingReport(name, rows, (), (embed.obstacle,), "")
-    if embed.layered:
-        return SharingReport(name, rows, tuple(embed.plan(graph, runs).states), (), "")
     devices = [graph.x.device] if graph.x.is_cuda else []
     with torch.no_grad(), torch.random.fork_rng(devices=devices):
         encoder = copy.deepcopy(model.encoder)
@@ -101,7 +99,7 @@ def share_layer(kind: type[torch.nn.Module], *, hops: int = 1, degrees: bool = F
     >>> share_layer(Scaled)
     """
     if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
-        raise InvalidArgument("kind", "must be a class of torch.nn.Module", got=repr(kind))
+        raise InvalidArgument("kind", "must be a class of torch.nn.Module", got=kind)
     rounds = whole_number("hops", hops, least=1, most=1_000) + yes_or_no("degrees", degrees)
     RULES[kind] = general_rule(kind, rounds=lambda module: rounds)
     install()

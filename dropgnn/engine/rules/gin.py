@@ -1,4 +1,4 @@
-r"""GIN and GINE layers as one differentiable function, its backward pass written out.
+r"""Our GIN and GINE as a whole: all layers as one differentiable function, its backward pass written out.
 
 Small batches spend most of their time between operations: calling modules, recording them, walking the record backwards.
 A stack of the layers
@@ -7,7 +7,7 @@ A stack of the layers
     h_s = (1 + \varepsilon)\, x_s + \sum_{t \in N(s)} x_t
 
 needs neither. With features on the edges, GINE, h has :math:`\mathrm{ReLU}(x_t + W e_{ts})` in place of :math:`x_t`. It is what
-``shared.py`` would compute module by module, up to rounding: without features :math:`W_1` mostly goes in front of the sum.
+the encoder's own ``forward`` computes on distinct rows, up to rounding: without features :math:`W_1` goes in front of the sum.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch_geometric.nn import GINConv, GINEConv
 
-from dropgnn.engine.compiled import blocks, edge_features, products, stack
-from dropgnn.engine.compiled.tensors import compiles, on_tensors
-from dropgnn.engine.edge_features import can_hear_features, kinds_of, map_features
-from dropgnn.engine.layers import Layer
-from dropgnn.engine.norm import WeightedBatchNorm
-from dropgnn.engine.plan import Level, SharedPlan
-from dropgnn.graph import Graph
+from dropgnn.engine.intercept import Call
+from dropgnn.engine.plan import Level
+from dropgnn.engine.rows import Block, rows_of
+from dropgnn.engine.rules.general import Heard, heard
+from dropgnn.engine.rules.rule import RULES, Rule
+from dropgnn.engine.spaces import Sharing
+from dropgnn.nn.gin import GIN, GINE
+from dropgnn.nn.norm import WeightedBatchNorm
+from dropgnn.ops.compiled import blocks, edge_features, products, stack
+from dropgnn.ops.compiled.tensors import compiles, on_tensors
 
 X = 1
 """The place of x among the arguments of the function."""
@@ -88,11 +90,10 @@ class _Layer(NamedTuple):
     rows: int
 
     @classmethod
-    def of(cls, layer: Layer, modules: _Modules, level: Level, kind: Tensor | None) -> _Layer:
+    def of(cls, conv: Any, modules: _Modules, level: Level, kind: Tensor | None) -> _Layer:
         return cls(
             modules, level.own, level.edge_ptr, level.sender, level.edge, kind,
-            1.0 + float(layer.message.eps),  # type: ignore[arg-type]
-            layer.message.aggr == "mean", level.weight, level.rows,
+            1.0 + float(conv.eps), conv.aggr == "mean", level.weight, level.rows,
         )  # fmt: skip
 
     @property
@@ -164,41 +165,53 @@ class _Layer(NamedTuple):
             norm.update_running(mean, variance, self.rows)
 
 
-def run_fused(layers: Sequence[Layer], x: Tensor, plan: SharedPlan, graph: Graph) -> list[Tensor] | None:
-    """Rows before the first layer and after each, or ``None`` where a layer is not of this form, or so wide that torch's products
-    are better."""
-    if not compiles(x, plan.work) or any(level.silent for level in plan.levels):
-        return None
-    if any(level.rows < 2 for level in plan.levels):  # the norm says what is wrong with that
-        return None
+def _act_stack(encoder: Any, call: Call) -> Any:
+    """All layers at once, where norms take batch statistics; else the encoder's own forward goes on, layer by layer."""
+    given, work = heard(call), call.sharing.plan.work
+    if given is None or set(given.rows) != {"x"} or call.sharing.plan.effect.zero_when_read:
+        return NotImplemented
+    x = given.rows["x"].distinct()
+    if x.dim() != 2 or not compiles(x, work):
+        return NotImplemented
+    with torch._C.DisableTorchFunction():  # every tensor inside is an ordinary one
+        rows = _run_stack(encoder, x, given, call.sharing)
+    if rows is None:
+        return NotImplemented
+    return rows_of([Block(one, given.level + number) for number, one in enumerate(rows)], call.sharing.nodes)
+
+
+def _run_stack(encoder: Any, x: Tensor, given: Heard, sharing: Sharing) -> list[Tensor] | None:
+    """The input's rows and those of every layer, or ``None`` where a layer is of another form, or has something wrong to tell."""
     known, features, width = [], [], x.size(1)
-    for layer, level in zip(layers, plan.levels[1:], strict=True):
-        modules = _modules(layer, x, plan.work)
+    for number, (conv, norm) in enumerate(zip(encoder.convs, encoder.norms, strict=True)):
+        modules = _modules(conv, norm)
         if modules is None or not modules.fit(x, width):
             return None
-        kinds = kinds_of(plan) if isinstance(layer.message, GINEConv) else None
-        known.append(_Layer.of(layer, modules, level, None if kinds is None else kinds.of_edge))
-        features.append(
-            None if kinds is None else map_features(layer.message, graph, kinds, width=width, dtype=x.dtype)
-        )
+        level = sharing.level(given.level + 1 + number)
+        if level.rows < 2 or (given.edges and conv.lin is None and given.edges["edge_attr"][0].size(1) != width):
+            return None
+        features.append(_features(conv, given, x.dtype))
+        known.append(_Layer.of(conv, modules, level, given.edges["edge_attr"][1] if given.edges else None))
         width = modules.second.out_features
     parameters = chain.from_iterable(layer.modules.parameters() for layer in known)
     return [x, *_Stack.apply(known, x, *features, *parameters)]
 
 
-def _modules(layer: Layer, x: Tensor, work: int) -> _Modules | None:
+def _features(conv: Any, given: Heard, dtype: torch.dtype) -> Tensor | None:
+    """What a layer adds to the rows that arrive along each kind of edge."""
+    if not given.edges:
+        return None
+    features = given.edges["edge_attr"][0]
+    return conv.lin(features) if conv.lin is not None else features.to(dtype).contiguous()
+
+
+def _modules(conv: Any, norm: torch.nn.Module) -> _Modules | None:
     """The modules of a GIN or GINE layer whose norms take batch statistics, or ``None`` for any other layer."""
-    conv = layer.message
-    if type(conv) is GINConv:
-        if conv.aggr not in ("add", "sum", "mean") or conv.eps.requires_grad:
-            return None
-    elif type(conv) is not GINEConv or not can_hear_features(conv, x, work):
+    if conv.aggr not in ("add", "sum", "mean") or conv.eps.requires_grad or type(conv.nn) is not torch.nn.Sequential:
         return None
-    if layer.update is not None or len(layer.behind) != 2 or type(layer.behind[0]) is not torch.nn.Sequential:
-        return None
-    modules = (*layer.behind[0], layer.behind[1])
+    modules = (*conv.nn, norm)
     kinds = (torch.nn.Linear, WeightedBatchNorm, torch.nn.Linear, WeightedBatchNorm)
-    if tuple(map(type, modules)) != kinds or any(map(_is_special, (layer.behind[0], *modules))):
+    if tuple(map(type, modules)) != kinds or any(map(_is_special, modules)):
         return None
     return _Modules(*modules)
 
@@ -259,3 +272,7 @@ def _by(number: int, tensors: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """So many tensors at a time."""
     for first in range(0, len(tensors), number):
         yield tuple(tensors[first : first + number])
+
+
+for _kind in (GIN, GINE):
+    RULES[_kind] = Rule(_kind, _act_stack, lambda stack: stack.num_layers)

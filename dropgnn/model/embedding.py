@@ -5,21 +5,17 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from torch_geometric.nn.models.basic_gnn import BasicGNN
-
 from dropgnn.engine import ENGINES
-from dropgnn.engine.allowed import why_not
-from dropgnn.engine.distinct import depth_of, obstacle_to_rows, plan_for, reads_degrees, share
 from dropgnn.engine.embedded import Embedded
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.engine.shared import fits, plan_allowed
+from dropgnn.engine.shared import check_shareable, depth_of, obstacle_to_rows, plan_for, reads_degrees, share
 from dropgnn.engine.spaces import Sharing
 from dropgnn.errors import NotShared, Unsupported
 from dropgnn.graph import Graph
 from dropgnn.runs.runs import Runs
 
 if TYPE_CHECKING:
-    from dropgnn.nn.model import DropGNN
+    from dropgnn.model.dropgnn import DropGNN
 
 
 class Embedding:
@@ -32,11 +28,10 @@ class Embedding:
     def __init__(self, model: DropGNN) -> None:
         self.model = model
         self.sharing: Sharing | None = None
-        self.layered = _in_layers(model) and why_not(model.encoder, model.mode, pooled=model.pooled) is None
-        self.obstacle = None if self.layered else obstacle_to_rows(model.encoder, model.mode)
+        self.obstacle = obstacle_to_rows(model.encoder, model.mode)
         self.shares = model.engine in ("auto", "shared") and self.obstacle is None
-        if model.engine == "shared" and self.obstacle is not None:
-            raise Unsupported(f"engine 'shared' would not be exact: {self.obstacle}; use engine='auto' or 'batched'")
+        if model.engine == "shared":
+            check_shareable(model.encoder, model.mode)
 
     def __call__(self, graph: Graph, runs: Runs, plan: SharedPlan | None = None) -> Embedded:
         """Every row of every copy, or the distinct ones."""
@@ -52,9 +47,6 @@ class Embedding:
         if not self.shares:
             engine = "batched" if model.engine == "auto" else model.engine
             return ENGINES[engine](model.encoder, model.mode, graph, runs, pooled=model.pooled)
-        if self.layered:
-            plan = self.plan(graph, runs) if plan is None else plan
-            return ENGINES["shared"](model.encoder, model.mode, graph, runs, pooled=model.pooled, plan=plan)
         embedded, self.sharing = share(
             model.encoder, model.mode, graph, runs,
             pooled=model.pooled, plan=plan, trace=not model.was_told, strict=model.engine == "shared",
@@ -64,23 +56,21 @@ class Embedding:
 
     def plan(self, graph: Graph, runs: Runs) -> SharedPlan:
         """A plan for as many layers as the encoder asked for when it ran last; it grows where it asks for more."""
-        encoder, mode = self.model.encoder, self.model.mode
-        if self.layered:
-            return plan_allowed(encoder, mode, graph, runs)
-        return plan_for(encoder, mode, graph, runs, self.model.depth or 0)
+        known = self.model.depth if self.model.depth is not None else getattr(self.model.encoder, "num_layers", 0)
+        depth = known if isinstance(known, int) else 0
+        return plan_for(self.model.encoder, self.model.mode, graph, runs, depth)
 
     def count_layers(self, graph: Graph, runs: Runs) -> None:
         """Find out how many layers the encoder asks for, where that is not known yet."""
         model = self.model
-        if not self.layered and model.depth is None:
+        if model.depth is None:
             model.depth = depth_of(model.encoder, model.mode, graph, runs, pooled=model.pooled)
 
     def fits(self, plan: SharedPlan) -> bool:
         """Whether a plan is one for the encoder and its mode."""
-        encoder, mode = self.model.encoder, self.model.mode
-        if self.layered:
-            return fits(plan, encoder, mode)
-        return type(plan.mode) is type(mode) and (plan.degrees or not reads_degrees(encoder))
+        mode = self.model.mode
+        same = plan.effect == mode.shared_effect and plan.runs.items == mode.items
+        return same and (plan.degrees or not reads_degrees(self.model.encoder))
 
     def remark(self, runs: Runs, *, stacklevel: int) -> None:
         """Say once where, or why, equal rows are computed in every copy."""
@@ -106,9 +96,3 @@ def _masked() -> Unsupported:
         "the encoder's layers hold edge masks of PyG's explainer, which are for the edges of one graph and not for those of all "
         "runs; explain the encoder by itself, model.encoder, or clear the masks with torch_geometric.explain's clear_masks"
     )
-
-
-def _in_layers(model: DropGNN) -> bool:
-    """Whether the encoder is run layer by layer: ours are, and others where rows are zeroed between layers."""
-    effect = model.mode.shared_effect
-    return not isinstance(model.encoder, BasicGNN) or (effect is not None and effect.zero_when_read)

@@ -3,8 +3,8 @@
 Those of planning are named here; ``vectorised.py`` has the same functions for other devices.
 """
 
-from dropgnn.engine.compiled.parts import cut_pairs, cut_states
-from dropgnn.engine.compiled.planning import colour_rows, group, refine, weigh
-from dropgnn.engine.compiled.tensors import native
+from dropgnn.ops.compiled.parts import cut_pairs, cut_states
+from dropgnn.ops.compiled.planning import colour_rows, group, refine, weigh
+from dropgnn.ops.compiled.tensors import native
 
 __all__ = ["colour_rows", "cut_pairs", "cut_states", "group", "native", "refine", "weigh"]

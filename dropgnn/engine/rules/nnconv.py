@@ -1,4 +1,4 @@
-r"""NNConv under the ``shared`` engine: every matrix once, every message once.
+r"""NNConv: every matrix once, every message once.
 
 An edge network turns the features of an edge into a matrix, :math:`m_{t \to s} = x_t\, W(e_{ts})`. Edges with equal
 features have equal matrices: both directions of a bond, all runs, all rounds. And what a state says along a matrix is said
@@ -10,17 +10,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.nn import NNConv
 
-from dropgnn.engine import compiled
-from dropgnn.engine.loops import loops_for
-from dropgnn.engine.pieces import Features, Pieces, multiply, pieces_of
+from dropgnn.engine.intercept import Call
 from dropgnn.engine.plan import Level, SharedPlan
 from dropgnn.engine.products import combine
-from dropgnn.graph import Graph, offsets
+from dropgnn.engine.rows import Block, rows_of
+from dropgnn.engine.rules.general import act_in_general, aggregates, heard, is_plain
+from dropgnn.engine.rules.parts import unknown_part
+from dropgnn.engine.rules.pieces import Features, Pieces, multiply, pieces_of
+from dropgnn.engine.rules.rule import RULES, Rule
+from dropgnn.engine.spaces import Sharing
+from dropgnn.graph import offsets
+from dropgnn.nn.mpnn import MPNN
+from dropgnn.nn.norm import takes_batch_statistics
+from dropgnn.ops.compiled.tensors import compiles
+from dropgnn.ops.loops import loops_for
 
 STEP = 4
 """Matrices whose numbers of messages agree, rounded up to a multiple of this, go into one product."""
@@ -77,42 +86,57 @@ class Blocks:
         return sum(matrices.numel() * width for matrices, width in self.blocks)
 
 
-@dataclass(frozen=True, eq=False)
-class Network:
-    """What the edge networks of an encoder are applied to.
-
-    Args:
-        edge: An edge for each distinct matrix, shape ``[W]``.
-        features: What is known about their features, where no gradients of these are wanted.
-        levels: The messages towards each level but the first.
-    """
-
-    edge: Tensor
-    features: Features | None
-    levels: list[Messages]
-
-
-def network_of(plan: SharedPlan) -> Network:
-    """The distinct edge features of a batch and the messages along them; made once and kept with the plan."""
-    if "network" not in plan.kept:
-        with torch.inference_mode(False):  # it may be needed for training later
-            plan.kept["network"] = _network(plan)
-    return plan.kept["network"]
+def _act_nnconv(conv: NNConv, call: Call) -> Any:
+    """Every matrix once, every message once."""
+    given, sharing = heard(call), call.sharing
+    if given is None or set(given.rows) != {"x"} or set(given.edges) != {"edge_attr"} or not _is_known(conv):
+        return act_in_general(conv, call)
+    x, (features, kind) = given.rows["x"].distinct(), given.edges["edge_attr"]
+    if x.dim() != 2 or features.dim() != 2 or x.size(1) != conv.in_channels:
+        return act_in_general(conv, call)
+    level = sharing.level(given.level + 1)
+    messages = _messages(sharing.plan, given.level + 1, level, kind)
+    known = sharing.matrices if features is sharing.edge_attr else None
+    matrices = _matrices(conv, x, features, sharing) if known is None or conv not in known else known[conv]
+    if known is not None:
+        known[conv] = matrices
+    return rows_of([Block(_hear(conv, x, matrices, level, messages), given.level + 1)], sharing.nodes)
 
 
-def matrices_of(conv: NNConv, x: Tensor, graph: Graph, network: Network, work: int) -> Tensor | Pieces:
-    """The matrix of every distinct edge feature, ``[W, in, out]``, for rows like x; or the pieces they are made of."""
-    assert graph.edge_attr is not None  # or the encoder would have refused
-    pieces = None if network.features is None else pieces_of(conv, x, network.features, work)
-    if pieces is not None:
-        return pieces
-    return conv.nn(graph.edge_attr[network.edge]).view(-1, x.size(1), conv.out_channels)
+def _is_known(conv: NNConv) -> bool:
+    """Whether the layer sums or averages what its network's matrices make of what arrives, edge by edge."""
+    known = aggregates(conv) is not None and not takes_batch_statistics(conv) and unknown_part(conv) is None
+    return known and (not conv.root_weight or is_plain(conv.lin))
 
 
-def hear_by_matrices(conv: NNConv, x: Tensor, matrices: Tensor | Pieces, level: Level, messages: Messages) -> Tensor:
+def _messages(plan: SharedPlan, number: int, level: Level, kind: Tensor) -> Messages:
+    """The distinct messages towards a level; made once and kept with the plan."""
+    name = f"messages {number}"
+    if name not in plan.kept:
+        with torch.inference_mode(False):  # they may be needed for training later
+            pairs = torch.stack([kind[level.edge.long()].long(), level.sender.long()], dim=1)
+            message, example = loops_for(plan.source, plan.work).colour_rows(pairs)
+            plan.kept[name] = Messages(level.sender[example], kind[level.edge[example].long()], message)
+    return plan.kept[name]
+
+
+def _matrices(conv: NNConv, x: Tensor, features: Tensor, sharing: Sharing) -> Tensor | Pieces:
+    """The matrix of every kind of edge, ``[W, in, out]``, for rows like x; or the pieces they are made of."""
+    if features is sharing.edge_attr and not features.requires_grad and compiles(x, sharing.plan.work):
+        known = sharing.plan.kept.get("features")
+        if known is None:
+            with torch.inference_mode(False):
+                known = sharing.plan.kept["features"] = Features.of(features.detach())
+        pieces = pieces_of(conv, x, known, sharing.plan.work)
+        if pieces is not None:
+            return pieces
+    return conv.nn(features).view(-1, x.size(1), conv.out_channels)
+
+
+def _hear(conv: NNConv, x: Tensor, matrices: Tensor | Pieces, level: Level, messages: Messages) -> Tensor:
     """What every state of a level hears, ``[S, out]``."""
     share, work = level.weight.new_ones(level.num_states), level.pairs.work
-    if conv.aggr == "mean":
+    if aggregates(conv) == "mean":
         share = share / level.edge_ptr.diff().clamp(min=1)
     receiver = level.receiver
     if isinstance(matrices, Pieces):
@@ -154,19 +178,14 @@ def _say_by_matrices(x: Tensor, matrices: Tensor, messages: Messages, work: int)
     return torch.cat(products) if products else x.new_zeros(0, matrices.size(2)), blocks.place[messages.heard]
 
 
-def _network(plan: SharedPlan) -> Network:
-    loops = loops_for(plan.source, plan.work)
-    assert plan.edge_colour is not None  # there are edge features, or the encoder would have refused
-    levels = plan.levels[1:]
-    edges = torch.cat([level.edge for level in levels])
-    matrix, first = loops.colour_rows(plan.edge_colour[edges].long().unsqueeze(1))
-    parts = matrix.split([level.edge.numel() for level in levels])
-    messages = []
-    for level, matrix_of_edge in zip(levels, parts, strict=True):
-        pairs = torch.stack([matrix_of_edge.long(), level.sender.long()], dim=1)
-        message, example = loops.colour_rows(pairs)
-        messages.append(Messages(level.sender[example], matrix_of_edge[example], message))
-    attr = (plan.graph if plan.origin is None else plan.origin).edge_attr
-    assert attr is not None
-    known = loops is compiled and attr.is_cpu and not attr.requires_grad
-    return Network(edges[first], Features.of(attr[edges[first]]) if known else None, messages)
+def _act_mpnn(encoder: MPNN, call: Call) -> Any:
+    """All rounds go through the same matrices."""
+    call.sharing.matrices = {}
+    try:
+        return call.run(encoder, *call.args, **call.kwargs)
+    finally:
+        call.sharing.matrices = None
+
+
+RULES[MPNN] = Rule(MPNN, _act_mpnn, lambda encoder: encoder.rounds)
+RULES[NNConv] = Rule(NNConv, _act_nnconv)

@@ -11,17 +11,17 @@ from torch.utils.checkpoint import checkpoint
 
 from dropgnn.engine.embedded import Embedded
 from dropgnn.engine.heads import predict, takes_batch
-from dropgnn.engine.norm import takes_batch_statistics
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.errors import Unsupported
 from dropgnn.graph import Graph
-from dropgnn.nn.aggregate import Collected, Mean
-from dropgnn.nn.embedding import Embedding
-from dropgnn.nn.outcome import Outcome
+from dropgnn.model.aggregate import Collected, Mean
+from dropgnn.model.embedding import Embedding
+from dropgnn.model.outcome import Outcome
+from dropgnn.nn.norm import takes_batch_statistics
 from dropgnn.runs.runs import Runs
 
 if TYPE_CHECKING:
-    from dropgnn.nn.model import DropGNN
+    from dropgnn.model.dropgnn import DropGNN
 
 
 class _Single(NamedTuple):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from dropgnn.compiling import compiled
-from dropgnn.engine.compiled.table import slot, table_for
-from dropgnn.engine.compiled.tensors import on_tensors
-from dropgnn.engine.plan import ABSENT
-from dropgnn.theory.words import combine, mix
+from dropgnn.ops import ABSENT
+from dropgnn.ops.compiled.table import slot, table_for
+from dropgnn.ops.compiled.tensors import on_tensors
+from dropgnn.ops.hashing import combine, mix
 
 
 @on_tensors

@@ -6,7 +6,7 @@ says the weights with :func:`row_weights`; outside of it :class:`WeightedBatchNo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -16,11 +16,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from dropgnn.engine.compiled import norm as compiled
-from dropgnn.engine.compiled.tensors import compiles
-from dropgnn.engine.modules import inside
-from dropgnn.engine.torch_norm import TorchNorm, count_over_ranks
 from dropgnn.errors import InvalidArgument, real_number, whole_number, yes_or_no
+from dropgnn.nn.modules import inside
+from dropgnn.ops.compiled import norm as compiled
+from dropgnn.ops.compiled.tensors import compiles
+from dropgnn.ops.torch_norm import TorchNorm, count_over_ranks
 
 MAX_FEATURES = 2**24
 """The widest rows; more is a typing error, and takes memory before anything can be said."""
@@ -155,16 +155,20 @@ class _CompiledNorm(torch.autograd.Function):
         return to_x, None, to_gain, to_bias, None, None
 
 
-def weigh_norms(module: torch.nn.Module, *, leave: Iterable[torch.nn.Module] = ()) -> None:
-    """Teach every plain ``BatchNorm1d`` inside ``module`` to take weights, except inside the modules to ``leave``.
+def use_weighted_batch_norm(module: torch.nn.Module) -> None:
+    """Make every plain ``BatchNorm1d`` inside ``module`` a :class:`WeightedBatchNorm`, which can look over several processes.
 
     Only the class changes (``WeightedBatchNorm`` has no state of its own), so parameters, optimisers, hooks and state
     dicts stay as they are.
     """
-    left = {id(child) for whole in leave for child in whole.modules()}
     for child in module.modules():
-        if type(child) is torch.nn.BatchNorm1d and id(child) not in left:
+        if type(child) is torch.nn.BatchNorm1d:
             child.__class__ = WeightedBatchNorm
+
+
+def looks_over_ranks(module: torch.nn.Module) -> bool:
+    """Whether a batch norm inside ``module`` takes its statistics from several processes."""
+    return any(isinstance(child, WeightedBatchNorm) and child.group is not None for child in inside(module))
 
 
 def takes_batch_statistics(module: torch.nn.Module, *, unweighted: bool = False) -> bool:

@@ -7,42 +7,16 @@ from typing import TYPE_CHECKING
 import torch
 
 from dropgnn.engine.heads import check_head, takes_batch
-from dropgnn.engine.layers import as_layered
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.errors import InvalidArgument, Unsupported, of_kind
 from dropgnn.graph import Graph
-from dropgnn.nn.aggregate import AGGREGATORS, Aggregator
+from dropgnn.model.aggregate import AGGREGATORS, Aggregator
 from dropgnn.runs.modes import MODES, Mode
 from dropgnn.runs.runs import Runs
 from dropgnn.runs.samplers import Sampler
 
 if TYPE_CHECKING:
-    from dropgnn.nn.embedding import Embedding
-
-
-def check_inputs(encoder: torch.nn.Module, graph: Graph, *, pooled: bool) -> None:
-    """Widths and dtypes are the encoder's, and edge features are given exactly where they are used."""
-    layered = None if pooled else as_layered(encoder)
-    if layered is not None:
-        layered.check_edge_attr(None if graph.edge_attr is None else graph.edge_attr.size(1))
-        width = getattr(encoder, "in_channels", None)
-        if isinstance(width, int) and width > 0 and graph.x.size(1) != width:
-            raise InvalidArgument("x", f"must have the encoder's {width} features per node", got=graph.x.size(1))
-        for name, value in (("x", graph.x), ("edge_attr", graph.edge_attr)):
-            if value is not None and not value.is_floating_point():
-                hint = f"convert with {name}.float(), or one-hot categories"
-                raise InvalidArgument(name, "must be floating point for this encoder", got=value.dtype, hint=hint)
-    weights = next((p for p in encoder.parameters() if p.is_floating_point()), None)
-    if weights is None or torch.is_autocast_enabled(graph.x.device.type):
-        return
-    for name, value in graph.tensors.items():
-        if value.is_floating_point() and value.dtype != weights.dtype:
-            raise InvalidArgument(
-                name,
-                f"must have the dtype of the encoder, {weights.dtype}",
-                got=value.dtype,
-                hint=f"convert with {name}.to({weights.dtype}) or model.to({value.dtype})",
-            )
+    from dropgnn.model.embedding import Embedding
 
 
 def check_runs(runs: Runs, graph: Graph, mode: Mode, *, pooled: bool) -> None:

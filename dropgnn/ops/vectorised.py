@@ -6,14 +6,15 @@ A pair (node, copy) is found by its key, ``copy * N + node``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from dropgnn.engine.incidence import Setting, Weights
-from dropgnn.engine.plan import ABSENT
+if TYPE_CHECKING:
+    from dropgnn.engine.incidence import Setting, Weights
 from dropgnn.graph import enumerate_blocks, offsets
+from dropgnn.ops import ABSENT
 
 
 def colour_rows(words: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,9 +17,9 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import linear
 from torch_geometric.nn import NNConv
 
-from dropgnn.engine.compiled import colour_rows
-from dropgnn.engine.compiled.tensors import compiles
 from dropgnn.engine.incidence import words
+from dropgnn.ops.compiled import colour_rows
+from dropgnn.ops.compiled.tensors import compiles
 
 VARIES = 16
 """A feature varies that has more values than this."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from dropgnn.compiling import compiled
-from dropgnn.theory.words import mix
+from dropgnn.ops.hashing import mix
 
 
 @compiled(inline="always")

@@ -1,0 +1,1 @@
+"""DropGNN: the model, what it checks, and what comes out of it."""
