@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, dijkstra
 
 from dropgnn.errors import InvalidArgument, whole_number
 from dropgnn.theory.checks import number_of_nodes, real, shown, whole_numbers
@@ -47,11 +47,27 @@ def neighborhoods(edge_index: np.ndarray, num_nodes: int, hops: int) -> sparse.c
 def neighborhood_sizes(edge_index: np.ndarray, num_nodes: int, hops: int) -> np.ndarray:
     """gamma of every node: the size of its d-hop neighbourhood without itself, shape ``[N]``."""
     step, hops = _step(edge_index, num_nodes, hops)
-    if 0 < step.shape[0] <= hops + 1:
-        count, component = connected_components(step, directed=True, connection="strong")
-        if count == connected_components(step, directed=False)[0]:
-            return np.bincount(component)[component] - 1  # everybody hears all of the component
-    return _sizes(step, np.arange(step.shape[0]), hops)
+    if not step.shape[0]:
+        return np.zeros(0, dtype=np.int64)
+    _, component = connected_components(step, directed=False)
+    sizes = np.bincount(component)[component] - 1  # of those who hear all of their component
+    rest = np.flatnonzero(~_hears_all(step, component, hops))
+    if rest.size:
+        sizes[rest] = _sizes(step, rest, hops)
+    return sizes
+
+
+def _hears_all(step: sparse.csr_array, component: np.ndarray, hops: int) -> np.ndarray:
+    """Whether all nodes of a node's component surely hear each other: by way of its node with the most neighbours."""
+    by_degree = np.argsort(-np.diff(step.indptr))
+    hubs = by_degree[np.unique(component[by_degree], return_index=True)[1]]
+    farthest = np.zeros(hubs.size)
+    for edges in (step, step.T.tocsr()):  # to the hub, and from it
+        distance = dijkstra(edges, indices=hubs, unweighted=True, min_only=True, limit=hops)
+        far = np.zeros(hubs.size)
+        np.maximum.at(far, component, distance)
+        farthest += far
+    return (farthest <= hops)[component]
 
 
 def _step(edge_index: np.ndarray, num_nodes: int, hops: int) -> tuple[sparse.csr_array, int]:

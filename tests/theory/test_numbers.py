@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 
 import networkx as nx
@@ -23,14 +24,23 @@ from dropgnn.theory.numbers import (
 )
 
 
-@given(st.integers(0, 100), st.integers(0, 4))
-@settings(max_examples=40, deadline=None)
-def test_neighborhood_sizes_against_networkx(seed: int, hops: int) -> None:
-    graph = nx.gnp_random_graph(12, 0.15, seed=seed, directed=True)
+@given(st.integers(0, 100), st.integers(0, 6), st.booleans())
+@settings(max_examples=80, deadline=None)
+def test_neighborhood_sizes_against_networkx(seed: int, hops: int, directed: bool) -> None:
+    graph = nx.gnp_random_graph(12, 0.15, seed=seed, directed=directed).to_directed()
     edges = np.array(list(graph.edges), dtype=np.int64).reshape(-1, 2).T
     reversed_ = graph.reverse()
     expected = [len(nx.single_source_shortest_path_length(reversed_, node, cutoff=hops)) - 1 for node in range(12)]
     assert neighborhood_sizes(edges, 12, hops).tolist() == expected
+
+
+def test_neighborhoods_of_a_large_hub_are_not_listed() -> None:
+    """They have 10^10 nodes in all: all leaves hear each other by way of the hub."""
+    leaves, hub = np.arange(1, 100_000), np.zeros(99_999, dtype=np.int64)
+    edges = np.stack([np.concatenate([leaves, hub]), np.concatenate([hub, leaves])])
+    start = time.process_time()
+    assert set(neighborhood_sizes(edges, 100_001, hops=2).tolist()) == {99_999, 0}  # and one isolated node
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("gamma", [1, 2, 5, 30])
