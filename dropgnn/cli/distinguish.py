@@ -134,7 +134,8 @@ def _by_options(problem: Exception) -> Exception:
     from dropgnn.errors import DropGNNError
 
     text = re.sub(r"'(max_k|depth|p|eps|budget|nodes)'", r"'--\1'", str(problem))
-    return DropGNNError(re.sub(r"(?<!-)\b(raise|take) (budget|max_k)", r"\1 --\2", text).replace("--max_k", "--max-k"))
+    text = re.sub(r"(?<!-)\b(raise|take) (budget|max_k)( =)?", r"\1 --\2", text)
+    return DropGNNError(text.replace("--max_k", "--max-k"))
 
 
 def _probability(text: str | None) -> Fraction | None:

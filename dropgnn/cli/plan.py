@@ -33,10 +33,14 @@ def plan(
 ) -> None:
     """Print the paper's advice for real graphs: gamma, p*, the number of runs."""
     _check(source, delta, t, data)
-    from dropgnn.theory.plan import RunPlan
-
-    advice = RunPlan.of(_graphs(source, data), hops=hops, reduce=reduce)
     console = Console()
+    with Console(stderr=True).status("reading"):
+        graphs = _graphs(source, data)
+
+    with Console(stderr=True).status("counting neighbours"):
+        from dropgnn.theory.plan import RunPlan
+
+        advice = RunPlan.of(graphs, hops=hops, reduce=reduce)
     table = Table(box=box.SIMPLE_HEAD, title=escape(f"Plan for {source}"), title_justify="left", show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
@@ -90,10 +94,12 @@ def _graphs(source: str, data: Path | None) -> list[Data]:
 
 
 def _rows(advice: RunPlan, delta: float, t: float) -> list[tuple[str, str, str]]:
+    from dropgnn.theory.plan import probability_text
+
     rows = [
-        ("graphs", f"{advice.graphs:,}", f"{advice.nodes:,} nodes"),
+        ("graphs", f"{advice.graphs:,}", f"{advice.nodes:,} node{'' if advice.nodes == 1 else 's'}"),
         ("gamma", f"{advice.gamma:.2f}", f"{advice.reduce} size of {advice.hops}-hop neighbourhoods"),
-        ("p*", f"{advice.p:.4f}", "1 / (1 + gamma), best for 1-dropouts"),
+        ("p*", probability_text(advice.p), f"1 / (1 + gamma), {'at most 1/2' if advice.gamma < 1 else 'best for 1-dropouts'}"),
         ("r", f"{advice.runs:,}", "e (gamma + 1), each 1-dropout expected"),
     ]
     rows += [
@@ -116,10 +122,12 @@ def _rows(advice: RunPlan, delta: float, t: float) -> list[tuple[str, str, str]]
 
 
 def _regions(advice: RunPlan) -> Table:
+    from dropgnn.theory.plan import probability_text
+
     table = Table(box=box.SIMPLE_HEAD, title="A p for each region", title_justify="left")
     for heading in ("neighbourhood", "nodes", "gamma", "p*"):
         table.add_column(heading, justify="right", no_wrap=True)
     for region in advice.regions:
         span = f"{region.smallest}" if region.smallest == region.largest else f"{region.smallest} to {region.largest}"
-        table.add_row(span, f"{region.nodes:,}", f"{region.gamma:.2f}", f"{region.p:.4f}")
+        table.add_row(span, f"{region.nodes:,}", f"{region.gamma:.2f}", probability_text(region.p))
     return table

@@ -170,7 +170,7 @@ class RunPlan:
     def __str__(self) -> str:
         return (
             f"{self.graphs} graphs, {self.nodes} nodes, {shown(self.hops)}-hop neighbourhoods: "
-            f"gamma = {self.gamma:.2f} ({self.reduce}), p* = {self.p:.4f}, r >= {self.runs}"
+            f"gamma = {self.gamma:.2f} ({self.reduce}), p* = {probability_text(self.p)}, r >= {self.runs}"
         )
 
 
@@ -185,6 +185,15 @@ def sizes_of(graph: HasEdges, hops: int) -> np.ndarray:
     if not isinstance(edge_index, Tensor):
         raise InvalidArgument("edge_index", "must be a tensor", got=type(edge_index).__name__)
     return neighborhood_sizes(edge_index.detach().cpu().numpy(), graph.num_nodes, hops)  # type: ignore[arg-type]
+
+
+def probability_text(p: float) -> str:
+    """Four decimals, and more where these would be zeros.
+
+    >>> probability_text(0.25), probability_text(1 / 99_999)
+    ('0.2500', '1e-05')
+    """
+    return f"{p:.4f}" if p >= 0.001 else f"{p:.2g}"
 
 
 def _sensible_probability(gamma: float) -> float:

@@ -81,7 +81,7 @@ def test_edges_alone_can_differ(tmp_path: Path) -> None:
             "'--nodes' must be a node of A, 0 to 7, and a node of B, 0 to 7 (got 99 0)",
         ),
         (("example1", "--budget", "3"), "'--budget' must allow the 9 dropped sets of up to 1 of 8 nodes (got 3)"),
-        (("example1", "--budget", "3"), "raise --budget, or take --max-k = 0"),
+        (("example1", "--budget", "3"), "raise --budget, or take --max-k 0"),
         (("example1", "--p", "2"), "'--p' must be a number between 0 and 1"),
         (("example1", "--p", "1e-999999999"), "'--p' must be a number between 0 and 1"),
         (("example1", "--eps", "x"), "'--eps' must be a number of at least -1"),
@@ -99,13 +99,15 @@ def test_wrong_arguments_of_distinguish(arguments: tuple[str, ...], message: str
     assert message in " ".join(shown.stderr.split())
 
 
-def test_wrong_arguments_need_no_heavy_imports() -> None:
+def test_wrong_arguments_need_no_heavy_imports(tmp_path: Path) -> None:
     """Each of these is answered before torch, numba or PyG are imported."""
+    (tmp_path / "labels.csv").write_text("graph,label\n0,1\n")
     for given in (
         ["distinguish", "nope.graphml", "other.graphml"],
         ["distinguish", "example1", "--nodes", "9", "9"],
         ["distinguish", "figure3:0"],
         ["plan", "nope.graphml"],
+        ["plan", str(tmp_path / "labels.csv")],
         ["plan", "atlantis"],
         ["plan", "lcc", "--delta", "2"],
     ):
@@ -133,3 +135,15 @@ def test_any_number_of_hops_is_answered_at_once(tmp_path: Path) -> None:
     (tmp_path / "path.edges").write_text("".join(f"{node} {node + 1}\n" for node in range(2_000)))
     shown = dropgnn("plan", str(tmp_path / "path.edges"), "--hops", "100000")
     assert "gamma 2000.00 mean size of 100000-hop" in " ".join(shown.stdout.split())
+
+
+def test_advice_for_one_edge_and_for_a_large_hub(tmp_path: Path) -> None:
+    """Where p* is not 1/(1 + gamma), and where it has no four decimals."""
+    (tmp_path / "edge.csv").write_text("0,1\n")
+    (tmp_path / "hub.csv").write_text("".join(f"0,{leaf}\n" for leaf in range(1, 30_001)))
+    (tmp_path / "node.edges").write_text("a\n")
+    said = {path.stem: " ".join(dropgnn("plan", str(path)).stdout.split()) for path in tmp_path.iterdir()}
+    assert "p* 0.5000 1 / (1 + gamma), best for 1-dropouts" in said["edge"]
+    assert "p* 3.3e-05 1 / (1 + gamma)" in said["hub"]
+    assert "graphs 1 1 node gamma" in said["node"]
+    assert "p* 0.5000 1 / (1 + gamma), at most 1/2" in said["node"]
