@@ -13,14 +13,17 @@ from rich.console import Console
 from dropgnn.cli.files import output_folder
 from dropgnn.cli.running import run_with_bar
 from dropgnn.errors import MissingExtra
+from dropgnn.training.address import check_address
 
 
 def check_places(work: Path, results: Path, cluster: str | None) -> None:
     """Check where a study's trials and its file are to be kept, and that Ray is there where it is wanted."""
     output_folder("work", work)
     output_folder("results", results)
-    if cluster is not None and find_spec("ray") is None:
-        raise MissingExtra("Ray", "cluster")
+    if cluster is not None:
+        check_address(cluster)
+        if find_spec("ray") is None:
+            raise MissingExtra("Ray", "cluster")
 
 
 def run_study(

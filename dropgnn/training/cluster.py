@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar
 
 import torch
 
-from dropgnn.errors import InvalidArgument, MissingExtra
+from dropgnn.errors import MissingExtra
+from dropgnn.training.address import LOCAL, check_address, no_answer
 from dropgnn.training.parallel import Finished, Progress, raise_failures
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-LOCAL = "local"
-
-ANSWERS = 10.0
-"""Seconds within which a cluster answers."""
 
 
 def spread_on_ray(
@@ -38,8 +33,11 @@ def spread_on_ray(
     if address == LOCAL:
         ray.init(num_cpus=jobs, include_dashboard=False, log_to_driver=False)
     else:
-        _check_address(address)
-        ray.init(address=address, log_to_driver=False)
+        check_address(address)
+        try:
+            ray.init(address=address, log_to_driver=False)
+        except (OSError, ValueError, RuntimeError, ImportError) as problem:
+            raise no_answer(address, problem) from problem
     try:
         remote = ray.remote(num_cpus=1)(_run)
         running = {remote.remote(work, trial): number for number, trial in enumerate(trials)}
@@ -56,20 +54,6 @@ def spread_on_ray(
         raise_failures(failed, trials)
     finally:
         ray.shutdown()
-
-
-def _check_address(address: str) -> None:
-    """Raise where nobody answers at ``host:port``: Ray itself would try for ten minutes."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon:  # such as "auto"
-        return
-    try:
-        socket.create_connection((host, int(port)), timeout=ANSWERS).close()
-    except (OSError, OverflowError, UnicodeError, ValueError) as problem:
-        rule = "must be the address of a Ray cluster that answers"
-        raise InvalidArgument(
-            "cluster", rule, got=f"{address!r}: {problem}", hint="ray start --head prints it"
-        ) from problem
 
 
 def _run(work: Callable[[T, None], R], trial: T) -> R:

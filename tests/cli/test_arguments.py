@@ -23,6 +23,8 @@ WRONG = {
     "reproduce table1 --seeds 0": "Invalid value for '--seeds'",
     "reproduce table1 --work FILE": "'--work' must be a folder",
     "reproduce table1 --results FILE/x": "'--results' must be a folder",
+    "reproduce table1 --cluster foo": "'--cluster' must be 'local', 'auto', or an address such as HOST:6379",
+    "reproduce table3 --cluster 127.0.0.1:1": "'--cluster' must be the address of a Ray cluster that answers (got '127.0.0.1:1'",
     "reproduce figure-p --task lcc": "'--task' must be of figure-p: limits1, four_cycles, triangles (got lcc)",
     "reproduce figure-p --method gin": "'--method' must be of figure-p: dropout (got gin)",
     "reproduce table2 --dataset MUTAG,COLLAB": "'--dataset' must be one of MUTAG, PTC, PTC_MR, PROTEINS, IMDB-B, IMDB-M",
