@@ -67,6 +67,9 @@ def load_trained(path: Path) -> dict[str, Any]:
     """Read results of ``dropgnn brec train`` back."""
     try:
         found = read_json(path)
+        absent = [name for name in ("method", "layers", "pairs") if name not in found]
+        if absent:
+            raise ValueError(f"it has no {' and no '.join(absent)}")
         if not isinstance(found["method"], str):
             raise ValueError("its method is no name")
         whole_number("layers", found["layers"], least=1)

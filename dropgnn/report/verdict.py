@@ -37,7 +37,7 @@ def _draw(ax: Axes, verdict: Verdict, graph: Structure, number: int) -> None:
 def _caption(verdict: Verdict, number: int) -> str:
     telling = verdict.telling
     if verdict.k is None:
-        return f"no dropout of up to {verdict.tried} nodes tells them apart"
+        return f"no dropout of up to {verdict.tried} node{'' if verdict.tried == 1 else 's'} tells them apart"
     nodes = "1 node" if verdict.k == 1 else f"{verdict.k} nodes"
     if telling is None:
         return "told apart without any dropout" if verdict.wl else f"told apart by dropouts of {nodes}"

@@ -67,9 +67,11 @@ class Verdict:
             return [f"A and B are {how}: nothing separates them"]
         if self.wl:
             return [f"{who} separates the pair ({depth}): no dropout is needed"]
+        if self.k is None and not self.tried:
+            return [f"{who} does not separate the pair ({depth}), and no dropouts were tried"]
         if self.k is None:
-            tried = f"{depth}, {self.subsets:,} dropped sets each"
-            return [f"no dropout of up to {self.tried} nodes separates the pair ({tried})"]
+            nodes = "1 node" if self.tried == 1 else f"{self.tried} nodes"
+            return [f"no dropout of up to {nodes} separates the pair ({depth}, {self.subsets:,} dropped sets each)"]
         what = "1 node" if self.k == 1 else f"{self.k} nodes"
         proof = "and no fewer" if self.proved else "and no fewer as far as 64-bit words can tell"
         first = f"{who} does not separate the pair; dropouts of {what} do ({depth}), {proof}"

@@ -33,8 +33,10 @@ def test_epsilon_0(tmp_path: Path) -> None:
     assert "dropouts of 1 node do (any depth), and no fewer" in strong.stdout
     assert "true of GNNs as strong as 1-WL, such as GIN with eps = 0.5; GIN with eps = 0 may see less" in strong.stdout
     assert paper.stdout == (
-        "no dropout of up to 1 nodes separates the pair (any depth, 9 dropped sets each)\ntrue of GIN with eps = 0\n"
+        "no dropout of up to 1 node separates the pair (any depth, 9 dropped sets each)\ntrue of GIN with eps = 0\n"
     )
+    none = dropgnn("distinguish", "example1", "--max-k", "0")
+    assert none.stdout.startswith("1-WL does not separate the pair (any depth), and no dropouts were tried\n")
 
 
 def test_attributes_of_files_count(tmp_path: Path) -> None:

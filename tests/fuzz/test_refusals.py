@@ -164,6 +164,7 @@ BREC: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     "a million layers": (lambda it: it.update(layers=10**6), "at most 1000"),
     "no k": (lambda it: it["pairs"][0].update(k=None), "'k' must be a whole number"),
     "a word": (lambda it: it["pairs"][0].update(t2="large"), "has t2 'large'"),
+    "a certificate": (lambda it: [it.pop(name) for name in ("method", "layers")], "has no method and no layers"),
 }
 
 
