@@ -36,8 +36,9 @@ class InvalidArgument(DropGNNError, ValueError):
     """
 
     def __init__(self, argument: str, rule: str, *, got: object, hint: str = "") -> None:
+        way_out = f"; {hint}" if isinstance(hint, str) and hint else ""
         super().__init__(
-            f"'{argument}' {rule} (got {_shown(got)})" + (f"; {hint}" if isinstance(hint, str) and hint else "")
+            f"'{_shown(argument)}' {rule if isinstance(rule, str) else _shown(rule)} (got {_shown(got)}){way_out}"
         )
 
 

@@ -32,6 +32,11 @@ def test_errors_travel(problem: DropGNNError) -> None:
     assert getattr(again, "msg", None) == getattr(problem, "msg", None)
 
 
+def test_an_error_about_what_cannot_be_written() -> None:
+    """Python writes no whole number of thousands of digits."""
+    assert str(InvalidArgument("p", 10**5_000, got=10**5_000)) == "'p' a value of type int (got a value of type int)"  # type: ignore[arg-type]
+
+
 def test_every_error_is_tried() -> None:
     def below(kind: type) -> set[type]:
         return {kind}.union(*map(below, kind.__subclasses__()))

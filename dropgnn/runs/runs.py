@@ -81,7 +81,8 @@ class Runs:
         runs = cls(
             items,
             torch.tensor(
-                [whole_number("items_per_graph", size, least=0) for size in items_per_graph], dtype=torch.long
+                [whole_number("items_per_graph", size, least=0, most=MAX_ITEMS) for size in items_per_graph],
+                dtype=torch.long,
             ),
             torch.repeat_interleave(torch.arange(len(copies)), sizes),
             torch.tensor(written_weights(weight, copies), dtype=torch.float64),

@@ -88,6 +88,7 @@ class RunPlan:
         gammas = whole_numbers("gammas", self.gammas, rule, ndim=1)
         if not gammas.size or (gammas < 0).any():
             raise InvalidArgument("gammas", rule, got=shown(self.gammas))
+        object.__setattr__(self, "gammas", tuple(gammas.tolist()))  # also where an array or a tensor was given
         whole_number("graphs", self.graphs, least=0)
 
     @classmethod

@@ -46,7 +46,9 @@ class PlannedBatches:
 
     def __init__(self, model: DropGNN, graphs: Sequence[Data] | Collection, *, ahead: bool = True) -> None:
         self.model, self.ahead = of_kind("model", model, DropGNN), yes_or_no("ahead", ahead)
-        if isinstance(graphs, (str, bytes, Mapping, Data)) or not all(hasattr(graphs, name) for name in SEQUENCE):
+        if isinstance(graphs, (str, bytes, Mapping, Data, Tensor)) or not all(
+            hasattr(graphs, name) for name in SEQUENCE
+        ):
             got = type(graphs).__name__
             raise InvalidArgument("graphs", "must be a list of PyG's Data, a dataset, or a Collection", got=got)
         self.graphs = graphs

@@ -72,3 +72,8 @@ def test_the_runs_of_one_graph_can_be_taken_out() -> None:
 def test_bad_runs_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         Runs.of(**arguments)  # type: ignore[arg-type]
+
+
+def test_a_graph_of_too_many_items_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="'items_per_graph' must be at most 2,147,483,647"):
+        Runs.of([[()]], items_per_graph=[2**70])

@@ -86,3 +86,8 @@ def test_it_prints_as_one_line() -> None:
 def test_bad_arguments_are_named(call: object, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         call()  # type: ignore[operator]
+
+
+def test_gammas_in_a_tensor() -> None:
+    plan = RunPlan(hops=2, reduce="mean", gammas=torch.tensor([1, 2]), graphs=1)  # type: ignore[arg-type]
+    assert (plan.gammas, plan.gamma) == ((1, 2), 1.5)
