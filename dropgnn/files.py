@@ -9,7 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dropgnn.errors import DataProblem
+from dropgnn.errors import DataProblem, InvalidArgument
+
+
+def as_path(argument: str, value: Any) -> Path:
+    """``value`` as a path, whether it is one or a text; else an error that names ``argument``."""
+    try:
+        path = Path(value)
+    except TypeError:
+        raise InvalidArgument(argument, "must be a path", got=type(value).__name__) from None
+    if "\0" in str(path):
+        raise InvalidArgument(argument, "must be a path, without a null character", got=repr(value))
+    return path
 
 
 def unfinished(path: Path) -> Path:

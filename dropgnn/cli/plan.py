@@ -99,7 +99,11 @@ def _rows(advice: RunPlan, delta: float, t: float) -> list[tuple[str, str, str]]
     rows = [
         ("graphs", f"{advice.graphs:,}", f"{advice.nodes:,} node{'' if advice.nodes == 1 else 's'}"),
         ("gamma", f"{advice.gamma:.2f}", f"{advice.reduce} size of {advice.hops}-hop neighbourhoods"),
-        ("p*", probability_text(advice.p), f"1 / (1 + gamma), {'at most 1/2' if advice.gamma < 1 else 'best for 1-dropouts'}"),
+        (
+            "p*",
+            probability_text(advice.p),
+            f"1 / (1 + gamma), {'at most 1/2' if advice.gamma < 1 else 'best for 1-dropouts'}",
+        ),
         ("r", f"{advice.runs:,}", "e (gamma + 1), each 1-dropout expected"),
     ]
     rows += [

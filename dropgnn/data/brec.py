@@ -51,7 +51,7 @@ class BrecPair:
     b: nx.Graph
 
 
-def load_brec(given: Path | None = None, *, download: bool = True) -> list[BrecPair]:
+def load_brec(given: Path | str | None = None, *, download: bool = True) -> list[BrecPair]:
     """All pairs, from the raw files or from the published ``brec_v3.npy``, whichever is found first.
 
     Args:

@@ -19,7 +19,7 @@ from dropgnn.data.locate import IN_TU, Place, find_dataset, paper_name
 from dropgnn.data.raw import RawGraphs
 from dropgnn.data.recipes import FEATURES, FILTERS, PAPER, needed, one_hot_of
 from dropgnn.data.tu_folder import read_tu_folder
-from dropgnn.errors import DataMissing, InvalidArgument
+from dropgnn.errors import DataMissing, InvalidArgument, whole_number, yes_or_no
 
 PUBLISHED = "folds: published"
 """A note of a dataset whose folds are those of the GIN paper."""
@@ -53,9 +53,9 @@ class Dataset:
 
 
 def load_dataset(
-    name: str,
+    name: Path | str,
     *,
-    data: Path | None = None,
+    data: Path | str | None = None,
     features: str | None = None,
     filter: str | None = None,
     edge_features: bool = False,
@@ -76,7 +76,10 @@ def load_dataset(
     Raises:
         DataProblem: With file and line, where the files are not what they should be.
     """
+    yes_or_no("edge_features", edge_features)
+    seed = whole_number("seed", seed, least=0, most=2**63 - 1)
     place = find_dataset(name, data, download=download)
+    name = str(name)
     recipe = PAPER.get(paper_name(name)) or PAPER.get(paper_name(place.name))
     try:
         raw, kept, left_out = _filtered(_read(place), filter, recipe.filter if recipe else "none")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dropgnn.errors import DataProblem
-from dropgnn.files import read_text
+from dropgnn.files import as_path, read_text
 from dropgnn.registry import Registry
 
 if TYPE_CHECKING:  # these take seconds to import, and a wrong file is to be answered at once
@@ -32,12 +32,13 @@ def check_graph_file(path: Path) -> None:
         raise DataProblem(f"{path} has the ending '{path.suffix}'; known are {', '.join(READERS)}")
 
 
-def read_graphs(path: Path) -> list[Data]:
+def read_graphs(path: Path | str) -> list[Data]:
     """All graphs of a file; its ending says how it is written.
 
     Attributes in GraphML become ``node_attributes`` and ``edge_attributes`` of a graph, one dictionary for each node and each
     edge of ``edge_index``, where there are any.
     """
+    path = as_path("path", path)
     check_graph_file(path)
     graphs = READERS[path.suffix](path)
     if not graphs:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dropgnn.errors import DataProblem
+from dropgnn.errors import DataProblem, whole_number
 from dropgnn.files import read_text
 
 FOLDS = 10
@@ -55,7 +55,7 @@ def _problem(fold: Fold, graphs: int) -> str | None:
 
 def stratified_folds(y: Tensor, *, seed: int) -> tuple[Fold, ...]:
     """Folds of our own: the graphs of every class, shuffled, are dealt out in turn."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(whole_number("seed", seed, least=0, most=2**63 - 1))
     shuffled = torch.randperm(y.numel(), generator=generator)
     dealt = shuffled[y[shuffled].argsort(stable=True)]
     part = torch.empty_like(y)

@@ -12,6 +12,7 @@ from platformdirs import user_cache_path
 
 from dropgnn.data.archives import known_dataset
 from dropgnn.errors import DataMissing, DataProblem, InvalidArgument
+from dropgnn.files import as_path
 
 IN_GIN = {"IMDB-B": "IMDBBINARY", "IMDB-M": "IMDBMULTI"}
 """Datasets that have another name in the GIN paper's folders."""
@@ -49,17 +50,19 @@ def cache_folder() -> Path:
     return earlier if earlier.is_dir() and not usual.is_dir() else usual
 
 
-def data_folders(given: Path | None = None) -> list[Path]:
+def data_folders(given: Path | str | None = None) -> list[Path]:
     """The folders to look in, first one first."""
+    given = None if given is None else as_path("data", given)
     if given is not None and not given.is_dir():
         raise InvalidArgument("data", "must be a folder that is there", got=given)
     named = os.environ.get("DROPGNN_DATA")
     return [folder for folder in (given, Path(named) if named else None, cache_folder()) if folder is not None]
 
 
-def find_dataset(name: str, given: Path | None = None, *, download: bool = True) -> Place:
+def find_dataset(name: Path | str, given: Path | str | None = None, *, download: bool = True) -> Place:
     """A dataset by its name or its folder. A bare name is looked for in the data folders first, then where we are."""
-    folder = Path(name)
+    folder = as_path("name", name)
+    name = str(name)
     is_name = folder.name == name
     if is_name:
         for data in data_folders(given):

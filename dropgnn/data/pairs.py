@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dropgnn.errors import DataProblem
+from dropgnn.errors import DataProblem, of_kind
 from dropgnn.theory.paper.dropping import Neighbors
 from dropgnn.theory.structure import Structure
 
@@ -34,6 +34,7 @@ NUMBERED = {"brec": (0, 399), "figure3": (3, 49)}
 
 def check_name(name: str) -> None:
     """Whether there is such a pair."""
+    of_kind("name", name, str)
     kind, _, number = name.partition(":")
     known = [key.partition(":")[0] for key in COLLECTIONS]
     if kind not in known or bool(number) != (kind in NUMBERED):

@@ -18,7 +18,7 @@ from torch_geometric.data import Data
 from dropgnn.data.ports import with_ids, with_random_feature
 from dropgnn.data.synthetic import task
 from dropgnn.data.task import Task
-from dropgnn.errors import InvalidArgument, one_of
+from dropgnn.errors import InvalidArgument, one_of, yes_or_no
 from dropgnn.model.dropgnn import DropGNN
 from dropgnn.nn.gin import GIN, GINE
 from dropgnn.nn.heads import LayerReadout, Pooled
@@ -112,6 +112,7 @@ class Trial:
 
     def __post_init__(self) -> None:
         one_of("method", self.method, (*METHODS, BOTH))
+        yes_or_no("regularise", self.regularise)
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in ABOUT_DROPOUTS and value != field.default and not _drops(self.method):

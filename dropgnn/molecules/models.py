@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from torch.nn import ELU, Linear, ReLU, Sequential
 from dropgnn.data.qm9.arrays import CHEMISTRY
 from dropgnn.data.qm9.molecules import ATOM_FEATURES, BOND_TYPES
 from dropgnn.data.qm9.targets import TARGETS
-from dropgnn.errors import InvalidArgument, one_of, whole_number
+from dropgnn.errors import InvalidArgument, of_kind, one_of, whole_number
 from dropgnn.model.dropgnn import DropGNN
 from dropgnn.nn.encoder import Encoder
 from dropgnn.nn.heads import Pooled, Set2SetReadout
@@ -107,6 +107,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         MODELS[self.model], DROPS[self.drops], PRESETS[self.preset]
+        if isinstance(self.targets, str) or not isinstance(self.targets, Sequence):
+            raise InvalidArgument("targets", "must be properties in a tuple", got=self.targets, hint='e.g. ("gap",)')
         if not self.targets or len(set(self.targets)) < len(self.targets):
             raise InvalidArgument("targets", "must be one or more different properties", got=list(self.targets))
         for target in self.targets:
@@ -136,6 +138,8 @@ class Settings:
 
 def build(settings: Settings, m: int) -> DropGNN:
     """The model for molecules of m atoms on average: m runs, with the preset's p, 2/m in the paper."""
+    of_kind("settings", settings, Settings)
+    m = whole_number("m", m, least=1)
     preset, architecture = PRESETS[settings.preset], settings.architecture
     encoder = architecture.encoder()
     head, auxiliary = (architecture.head(encoder.out_channels, len(settings.targets)) for _ in range(2))

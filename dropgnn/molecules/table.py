@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TextIO
 
 from dropgnn.data.qm9.smiles import molecule_from_smiles
 from dropgnn.data.qm9.targets import TARGETS
-from dropgnn.errors import DataProblem
-from dropgnn.files import unfinished
+from dropgnn.errors import DataProblem, of_kind
+from dropgnn.files import as_path, unfinished
 
 if TYPE_CHECKING:
     from dropgnn.molecules.trained import Prediction, TrainedModel
@@ -65,9 +65,10 @@ class Answer:
     outside: str = ""
 
 
-def read_table(path: Path, column: str, trained: TrainedModel | None = None) -> Table:
+def read_table(path: Path | str, column: str, trained: TrainedModel | None = None) -> Table:
     """Read a file; ``column`` is found whatever its capitals. Blank lines are no rows. With a model, columns that it adds must
     not be there yet."""
+    path, column = as_path("path", path), of_kind("column", column, str)
     lines = _lines(path)
     rows = _parsed(lines)
     if not rows:

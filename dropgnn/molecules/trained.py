@@ -16,6 +16,7 @@ from dropgnn.data.qm9.arrays import Arrays
 from dropgnn.data.qm9.molecules import Molecule
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem, DropGNNError, InvalidArgument, whole_number
+from dropgnn.files import as_path
 from dropgnn.model.dropgnn import DropGNN
 from dropgnn.molecules.fitting import Fit
 from dropgnn.molecules.models import Settings, build
@@ -106,15 +107,17 @@ class TrainedModel:
             seen=Seen.of(fit.graphs.arrays, fit.split.train.numpy()),
         )
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
+        path = as_path("path", path)
         facts = {name: getattr(self, name) for name in ("m", *COLUMNS, *SPREADS, "best_epoch")}
         if self.seen is not None:
             facts["seen"] = asdict(self.seen)
         save_tensors(path, self.model.state_dict(), {"model": FORMAT, "settings": asdict(self.settings), **facts})
 
     @classmethod
-    def load(cls, path: Path) -> TrainedModel:
+    def load(cls, path: Path | str) -> TrainedModel:
         """Read a model's file; nothing in it is executed."""
+        path = as_path("path", path)
         tensors, facts = load_tensors(path)
         if facts.pop("model", None) != FORMAT:
             raise DataProblem(f"{path} is not a model's file, or one of another version; train it with dropgnn train")

@@ -9,7 +9,9 @@ import torch
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ConstantLR, CosineAnnealingLR, LRScheduler
 from torch_geometric.data import Data
+from torch_geometric.data.data import BaseData
 
+from dropgnn.errors import of_kind, real_number, whole_number
 from dropgnn.model.dropgnn import DropGNN
 from dropgnn.model.outcome import AUXILIARY_SHARE
 from dropgnn.registry import Registry
@@ -59,6 +61,9 @@ def fit(
         auxiliary_share: The auxiliary loss' share of the whole, where the model has an auxiliary head.
         on_epoch: Told the epoch, from 1, and its loss.
     """
+    of_kind("model", model, DropGNN)
+    epochs = whole_number("epochs", epochs, least=1)
+    learning_rate = real_number("learning_rate", learning_rate, least=0.0)
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
     scheduler = SCHEDULES[schedule](optimizer, epochs)
     model.train()
@@ -81,11 +86,12 @@ def fit(
 @torch.no_grad()
 def accuracy(model: DropGNN, batch: Data, *, generator: torch.Generator, augment: Augment = unchanged) -> float:
     """The share of nodes or graphs predicted right, in evaluation mode."""
-    model.eval()
+    of_kind("model", model, DropGNN).eval()
     seen = augment(batch, generator)
     return float((model(*inputs(seen), generator=generator).argmax(dim=1) == seen.y).double().mean())
 
 
 def inputs(data: Data) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None, torch.Tensor, int]:
     """The positional arguments of ``DropGNN.forward`` from a PyG batch."""
+    of_kind("data", data, BaseData, hint="e.g. Batch.from_data_list([data])")
     return data.x, data.edge_index, data.edge_attr, data.batch, data.num_graphs

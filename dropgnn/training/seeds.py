@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from dropgnn.errors import of_kind, whole_number
+
 
 def stream(seed: int, purpose: str) -> torch.Generator:
     """A generator for one purpose; streams of other purposes or seeds are independent of it.
@@ -18,6 +20,8 @@ def stream(seed: int, purpose: str) -> torch.Generator:
     >>> bool(torch.rand(1, generator=a) == torch.rand(1, generator=b))
     False
     """
+    seed = whole_number("seed", seed, least=0)
+    of_kind("purpose", purpose, str)
     state = np.random.SeedSequence([seed, zlib.crc32(purpose.encode())]).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(state[0] >> np.uint64(1)))
 

@@ -13,9 +13,12 @@ from dropgnn import GIN, Bernoulli, DropGNN, DropGNNError, Exhaustive
 from dropgnn.data.collection import Collection
 from dropgnn.data.synthetic import task
 from dropgnn.engine.parts import Parts
+from dropgnn.experiments.beyond_wl import Trial
+from dropgnn.molecules.models import Settings, build
 from dropgnn.training.ahead import ahead
 from dropgnn.training.batches import PlannedBatches
-from dropgnn.training.loop import inputs
+from dropgnn.training.loop import accuracy, fit, inputs
+from dropgnn.training.seeds import stream
 from tests.conftest import generator
 
 
@@ -66,6 +69,20 @@ REFUSED: dict[str, Callable[[], object]] = {
     r"'choices' must be something to iterate over": lambda: PlannedBatches(model(), both())(3),  # type: ignore[arg-type]
     r"'ahead' must be True or False": lambda: PlannedBatches(model(), both(), ahead=None),  # type: ignore[arg-type]
     r"'seed' must be a whole number of at least 0 \(got -1\)": lambda: task("limits1", -1),
+    r"'graphs' must be a list of PyG's Data, a dataset.*got Tensor": lambda: PlannedBatches(model(), torch.tensor(3)),  # type: ignore[arg-type]
+    r"'data' must be a BaseData .*from_data_list": lambda: inputs(None),
+    r"'model' must be a DropGNN \(got GIN": lambda: fit(GIN(1, 4, 2), data(), epochs=1, generator=generator()),  # type: ignore[arg-type]
+    r"'epochs' must be a whole number of at least 1 \(got 0\)": lambda: fit(model(), data(), epochs=0, generator=generator()),
+    r"'learning_rate' must be at least 0 \(got nan\)": (
+        lambda: fit(model(), data(), epochs=1, learning_rate=float("nan"), generator=generator())
+    ),
+    r"'model' must be a DropGNN \(got None\)": lambda: accuracy(None, data(), generator=generator()),  # type: ignore[arg-type]
+    r"'seed' must be a whole number of at least 0 \(got 0.5\)": lambda: stream(0.5, "runs"),  # type: ignore[arg-type]
+    r"'purpose' must be a str": lambda: stream(0, None),  # type: ignore[arg-type]
+    r"'targets' must be properties in a tuple \(got gap\)": lambda: Settings(targets="gap"),  # type: ignore[arg-type]
+    r"'m' must be a whole number of at least 1 \(got 0\)": lambda: build(Settings(), 0),
+    r"'settings' must be a Settings": lambda: build(None, 3),  # type: ignore[arg-type]
+    r"'regularise' must be True or False": lambda: Trial("limits1", "dropout", 0, 1, regularise=2),  # type: ignore[arg-type]
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from dropgnn.data.qm9.consistency import problem_of
 from dropgnn.data.qm9.pyg_folder import PyGFolder
 from dropgnn.data.qm9.source import Source, installed_files
 from dropgnn.errors import DataProblem
-from dropgnn.files import read_json, read_text
+from dropgnn.files import as_path, read_json, read_text
 
 FORMAT = 1
 """To be changed when the meaning of the arrays changes."""
@@ -35,9 +35,9 @@ class QM9(Arrays):
     @classmethod
     def load(
         cls,
-        folder: Path | None = None,
+        folder: Path | str | None = None,
         *,
-        pyg_folder: Path | None = None,
+        pyg_folder: Path | str | None = None,
         jobs: int = 2,
         on_progress: Callable[[int], None] | None = None,
     ) -> QM9:
@@ -50,6 +50,10 @@ class QM9(Arrays):
             on_progress: Told how many more molecules are made.
         """
         source: Callable[[], Source] = installed_files
+        folder, pyg_folder = (
+            None if path is None else as_path(name, path)
+            for name, path in (("folder", folder), ("pyg_folder", pyg_folder))
+        )
         if pyg_folder is not None:
             source = PyGFolder(pyg_folder.resolve()).check
         if folder is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dropgnn.data.qm9.molecules import ELEMENTS, Molecule, molecule_of
-from dropgnn.errors import DataProblem, MissingExtra
+from dropgnn.errors import DataProblem, MissingExtra, of_kind
 
 if TYPE_CHECKING:
     from rdkit.Chem import Mol
@@ -40,7 +40,7 @@ def molecule_from_smiles(smiles: str) -> FromSmiles:
         from rdkit import rdBase
     except ImportError as missing:
         raise MissingExtra("RDKit", "chem") from missing
-    smiles = smiles.strip()
+    smiles = of_kind("smiles", smiles, str).strip()
     if not smiles:
         raise DataProblem("no SMILES")
     if len(smiles.split()) > 1:  # RDKit would read the first word
