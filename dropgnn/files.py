@@ -11,6 +11,9 @@ from typing import Any
 
 from dropgnn.errors import DataProblem, InvalidArgument
 
+LARGEST_TEXT = 1 << 29
+"""Bytes of a text that is read; it takes several times as much memory."""
+
 
 def as_path(argument: str, value: Any) -> Path:
     """``value`` as a path, whether it is one or a text; else an error that names ``argument``."""
@@ -45,14 +48,22 @@ def written_whole(path: Path) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
+def check_size(path: Path) -> None:
+    """Raise if a text is too large to be read at once."""
+    size = path.stat().st_size
+    if size > LARGEST_TEXT:
+        raise DataProblem(f"{path} has {size >> 20:,} MB; texts of at most {LARGEST_TEXT >> 20} MB are read: split it")
+
+
 def read_text(path: Path, *, errors: str = "strict") -> str:
-    """The text of a file. One that cannot be read, or is not UTF-8, is an error that names it.
+    """The text of a file. One that cannot be read, is too large, or is not UTF-8, is an error that names it.
 
     Args:
         path: The file.
         errors: As for ``open``: what becomes of bytes that are not UTF-8.
     """
     try:
+        check_size(path)
         return path.read_text(encoding="utf-8-sig", errors=errors)
     except UnicodeError as problem:
         raise DataProblem(f"{path} is not a text file in UTF-8 ({problem})") from problem

@@ -18,6 +18,11 @@ if TYPE_CHECKING:  # these take seconds to import, and a wrong file is to be ans
 Ends = tuple[int, int]
 Attributes = dict[str, Any]
 
+LONGEST_CODE = 1 << 24
+"""Characters of a graph6 code that is read, bit by bit: those of 14,000 nodes."""
+
+EDGES_INSTEAD = "write so large a graph as a list of edges, which ends in .edges"
+
 SHOWN = 40
 """Characters of a wrong line in a message."""
 
@@ -134,6 +139,8 @@ def read_graph6(path: Path) -> list[Data]:
         code = line.strip().removeprefix(">>graph6<<")
         if not code:
             continue
+        if len(code) > LONGEST_CODE:
+            raise DataProblem(f"{path}, line {count}: a graph6 code of {len(code):,} characters; {EDGES_INSTEAD}")
         try:
             graphs.append(_from_networkx(nx.from_graph6_bytes(code.encode())))
         except (nx.NetworkXError, ValueError, IndexError) as problem:
@@ -180,7 +187,10 @@ READERS: Registry[Callable[[Path], list[Data]]] = Registry(
 
 
 def _lines(path: Path) -> list[str]:
-    return read_text(path).splitlines()
+    text = read_text(path)
+    if "\0" in text:
+        raise DataProblem(f"{path} is not a text file: it has null characters")
+    return text.splitlines()
 
 
 def _from_networkx(graph: nx.Graph) -> Data:

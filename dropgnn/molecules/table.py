@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from dropgnn.data.qm9.smiles import molecule_from_smiles
 from dropgnn.data.qm9.targets import TARGETS
 from dropgnn.errors import DataProblem, of_kind
-from dropgnn.files import as_path, unfinished
+from dropgnn.files import as_path, check_size, unfinished
 
 if TYPE_CHECKING:
     from dropgnn.molecules.trained import Prediction, TrainedModel
@@ -109,6 +109,7 @@ def _way_out(header: Sequence[str], column: str) -> str:
 
 def _lines(path: Path) -> list[str]:
     try:
+        check_size(path)
         # Bytes that are no UTF-8 are carried along, and written as they were.
         with path.open(encoding="utf-8-sig", errors=BYTES, newline="") as text:
             lines = text.readlines()

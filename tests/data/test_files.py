@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
-from dropgnn.data.files import read_graphs
+from dropgnn.data.files import LONGEST_CODE, read_graphs
 from dropgnn.data.locate import data_folders, find_dataset
 from dropgnn.errors import DataProblem, InvalidArgument
+from dropgnn.molecules.table import read_table
 from tests.data.test_datasets import write_tu
 
 
@@ -119,6 +121,31 @@ def test_binary_and_missing_files_are_refused(tmp_path: Path) -> None:
         read_graphs(tmp_path / "b.edges")
     with pytest.raises(DataProblem, match=r"there is no file"):
         read_graphs(tmp_path / "none.g6")
+
+
+@pytest.mark.parametrize("ending", [".edges", ".csv", ".g6", ".txt"])
+def test_files_of_gigabytes_are_refused_before_they_are_read(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"large{ending}"
+    path.touch()
+    os.truncate(path, 3 << 30)
+    with pytest.raises(DataProblem, match=rf"large{ending} has 3,072 MB; texts of at most 512 MB are read"):
+        read_graphs(path)
+    with pytest.raises(DataProblem, match=rf"large{ending} has 3,072 MB"):
+        read_table(path, "smiles")
+
+
+def test_a_name_is_no_null_character(tmp_path: Path) -> None:
+    (tmp_path / "graph.edges").write_bytes(b"a b\n\0\n")
+    with pytest.raises(DataProblem, match=r"graph.edges is not a text file: it has null characters"):
+        read_graphs(tmp_path / "graph.edges")
+
+
+def test_a_code_of_a_huge_graph(tmp_path: Path) -> None:
+    (tmp_path / "graph.g6").write_text("A_\n" + "~" * (LONGEST_CODE + 1))
+    with pytest.raises(
+        DataProblem, match=r"graph.g6, line 2: a graph6 code of 16,777,217 characters; .* ends in .edges"
+    ):
+        read_graphs(tmp_path / "graph.g6")
 
 
 def test_datasets_are_looked_for_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
