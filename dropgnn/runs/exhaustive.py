@@ -119,7 +119,7 @@ def _pairs(sets: Tensor) -> Tensor:
 
 def _local_subsets(graph: Graph, items: str, hops: int, k: int, budget: int) -> tuple[Tensor, Tensor]:
     """For every node every set of at most k items in its neighbourhood: node ``[K]``, sets ``[K, k]`` padded with -1."""
-    first, heard, many = _local_items(graph, items, min(hops, graph.num_nodes + 1))
+    first, heard, many = _local_items(graph, items, min(hops, 2 * graph.num_nodes + 1))
     k = min(k, int(many.max()) if many.numel() else 0)
     owner = torch.arange(graph.num_nodes, device=first.device)
     sets = torch.full((graph.num_nodes, k), -1, dtype=torch.long, device=first.device)

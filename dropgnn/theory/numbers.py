@@ -21,6 +21,9 @@ from dropgnn.theory.checks import number_of_nodes, real, shown, whole_numbers
 MOST_ENTRIES = 50_000_000
 """The largest number of entries of a sparse matrix: half a gigabyte."""
 
+MANY_HOPS = 8
+"""With more it pays to look first whether so many hops reach everybody."""
+
 LONGEST_POWER = 10_000_000
 """The largest number of digits, in base 2, of an exact probability."""
 
@@ -36,12 +39,25 @@ def neighborhoods(edge_index: np.ndarray, num_nodes: int, hops: int) -> sparse.c
            [0, 0, 0, 1]])
     """
     step, hops = _step(edge_index, num_nodes, hops)
-    reach = _reach(step, np.arange(step.shape[0]), hops)
+    reach = _components(step, hops) if hops > MANY_HOPS else _reach(step, np.arange(step.shape[0]), hops)
     if reach is None:
         rule = f"must keep the neighbourhoods within {MOST_ENTRIES:,} nodes in all"
         raise InvalidArgument("hops", rule, got=hops, hint="reduce it")
     reach.sort_indices()
     return reach.astype(bool)
+
+
+def _components(step: sparse.csr_array, hops: int) -> sparse.csr_array | None:
+    """As ``_reach``, without a step for every hop where all nodes of each component hear each other."""
+    everybody = np.arange(step.shape[0])
+    count, component = connected_components(step, directed=False)
+    if not _hears_all(step, component, hops).all():
+        return _reach(step, everybody, hops)
+    if (np.bincount(component).astype(float) ** 2).sum() > MOST_ENTRIES:
+        return None
+    ones = np.ones(everybody.size, dtype=np.float32)
+    member = sparse.csr_array((ones, (everybody, component)), shape=(everybody.size, count))
+    return member @ member.T.tocsr()
 
 
 def neighborhood_sizes(edge_index: np.ndarray, num_nodes: int, hops: int) -> np.ndarray:
@@ -82,7 +98,7 @@ def _step(edge_index: np.ndarray, num_nodes: int, hops: int) -> tuple[sparse.csr
         raise InvalidArgument("edge_index", f"must point at the {num_nodes} nodes", got=int(edges.max()))
     ones = np.ones(sender.size, dtype=np.float32)
     step = sparse.csr_array((ones, (receiver, sender)), shape=(num_nodes, num_nodes))
-    return (step + _identity(num_nodes)).sign(), min(hops, num_nodes)
+    return (step + _identity(num_nodes)).sign(), min(hops, 2 * num_nodes)  # to a hub and on, wherever it is
 
 
 def _identity(num_nodes: int) -> sparse.csr_array:

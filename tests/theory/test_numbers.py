@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from fractions import Fraction
+from unittest.mock import patch
 
 import networkx as nx
 import numpy as np
@@ -13,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dropgnn import InvalidArgument
+from dropgnn.theory import numbers
 from dropgnn.theory.numbers import (
     best_probability,
     dropout_probability,
     neighborhood_sizes,
+    neighborhoods,
     runs_for_one_dropouts,
     runs_theorem1,
     runs_theorem2,
@@ -32,6 +35,8 @@ def test_neighborhood_sizes_against_networkx(seed: int, hops: int, directed: boo
     reversed_ = graph.reverse()
     expected = [len(nx.single_source_shortest_path_length(reversed_, node, cutoff=hops)) - 1 for node in range(12)]
     assert neighborhood_sizes(edges, 12, hops).tolist() == expected
+    with patch.object(numbers, "MANY_HOPS", 0):
+        assert (neighborhoods(edges, 12, hops).sum(axis=1) - 1).tolist() == expected
 
 
 def test_neighborhoods_of_a_large_hub_are_not_listed() -> None:
@@ -40,6 +45,19 @@ def test_neighborhoods_of_a_large_hub_are_not_listed() -> None:
     edges = np.stack([np.concatenate([leaves, hub]), np.concatenate([hub, leaves])])
     start = time.process_time()
     assert set(neighborhood_sizes(edges, 100_001, hops=2).tolist()) == {99_999, 0}  # and one isolated node
+    assert time.process_time() - start < 5
+
+
+def test_any_number_of_hops_is_no_more_work() -> None:
+    ring = np.stack([np.arange(2_000), np.roll(np.arange(2_000), 1)])
+    start = time.process_time()
+    found = neighborhoods(np.concatenate([ring, ring[::-1]], axis=1), 2_000, hops=10**9)
+    assert (found.nnz, found.dtype, found.has_sorted_indices) == (4_000_000, bool, True)
+    path = np.stack([np.arange(9_999), np.arange(1, 10_000)])
+    both = np.concatenate([path, path[::-1]], axis=1)
+    assert set(neighborhood_sizes(both, 10_000, hops=10**9).tolist()) == {9_999}
+    with pytest.raises(InvalidArgument, match="'hops' must keep the neighbourhoods within 50,000,000 nodes"):
+        neighborhoods(both, 10_000, hops=10**9)
     assert time.process_time() - start < 5
 
 
