@@ -27,9 +27,9 @@ from benchmarks.run import data_folder, measure
 from benchmarks.trainer import Trainer
 from benchmarks.workloads import workloads
 from dropgnn.engine.rules import gin
+from dropgnn.nn import GIN, DropGNN
 from dropgnn.ops import compiled
 from dropgnn.ops.compiled import products
-from dropgnn.nn import GIN, DropGNN
 from dropgnn.training.loop import inputs
 
 

@@ -63,5 +63,5 @@ def test_ray_finds_no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ConnectionError("Could not find any running Ray instance.")
 
     monkeypatch.setattr(ray, "init", none)
-    with pytest.raises(InvalidArgument, match="Ray cluster that answers .*Could not find any running Ray instance"):
+    with pytest.raises(InvalidArgument, match=r"Ray cluster that answers .*Could not find any running Ray instance"):
         next(spread_on_ray(print, [1], address="auto", jobs=1))
