@@ -1,13 +1,14 @@
-"""Through which modules one forward of a small DropGNN goes, and how often it switches between them: ``python -m benchmarks.path``.
+"""Through which modules one forward goes, and how often it switches between them: ``python -m benchmarks.path``.
 
-Counts every call of a Python function of ``dropgnn`` during one ``model(x, edge_index)`` of a two-layer GIN in evaluation, planning
-included, and prints the modules in the order in which they are first entered. Entries from torch into ``rows.py``, which are as many
-as functions that the encoder calls, count once.
+Counts every call of a Python function of ``dropgnn`` during one ``model(x, edge_index)`` of a two-layer GIN in evaluation,
+planning included, and prints the modules in the order in which they are first entered. Entries from torch into ``rows.py``, as
+many as functions that the encoder calls, count once.
 """
 
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
@@ -51,7 +52,7 @@ def trace() -> list[str]:
 
 def main() -> None:
     visited = trace()
-    switches = [(one, other) for one, other in zip(visited, visited[1:], strict=False) if one != other]
+    switches = [(one, other) for one, other in pairwise(visited) if one != other]
     into_rows = [pair for pair in switches if ROWS in pair]
     modules = list(dict.fromkeys(visited))
     print("\n".join(modules))

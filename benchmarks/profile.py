@@ -28,8 +28,8 @@ from benchmarks.trainer import Trainer
 from benchmarks.workloads import workloads
 from dropgnn.engine.rules import gin
 from dropgnn.nn import GIN, DropGNN
-from dropgnn.ops import compiled
-from dropgnn.ops.compiled import products
+from dropgnn.ops import numba_ops
+from dropgnn.ops.kernels import products
 from dropgnn.training.loop import inputs
 
 
@@ -71,7 +71,7 @@ class Loops:
     """Seconds in compiled loops, by what they are for, while it is entered."""
 
     PLACES = (
-        (compiled, "planning", ("colour_rows", "group", "refine", "weigh", "cut_pairs", "cut_states")),
+        (numba_ops, "planning", ("colour_rows", "group", "refine", "weigh", "cut_pairs", "cut_states")),
         (
             gin,
             "layers",

@@ -85,7 +85,7 @@ def test_nothing_is_said_of_loops_that_are_not_ours(
     assert capsys.readouterr().err == ""
 
 
-def happening(is_start: bool, module: str = "dropgnn.ops.compiled.stack") -> SimpleNamespace:
+def happening(is_start: bool, module: str = "dropgnn.ops.kernels.stack") -> SimpleNamespace:
     """As numba tells it."""
     function = SimpleNamespace(__module__=module)
     return SimpleNamespace(is_start=is_start, data={"dispatcher": SimpleNamespace(py_func=function)})

@@ -3,15 +3,13 @@ r"""Distinct features of edges: they go through GINE's linear map once each, and
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from dropgnn.engine.plan import SharedPlan
-from dropgnn.ops.compiled import edge_features as compiled
-from dropgnn.ops.loops import loops_for
+from dropgnn.ops import ops_for
 
 
 class Kinds(NamedTuple):
@@ -30,7 +28,7 @@ def kinds_of(plan: SharedPlan) -> Kinds:
 
 
 def _kinds(plan: SharedPlan) -> Kinds:
-    colour, loops = plan.edge_colour, loops_for(plan.source, plan.work)
+    colour, loops = plan.edge_colour, ops_for(plan.source, plan.work)
     assert colour is not None  # there are edge features, or the encoder would have refused
     if plan.origin is None:
         kind, first = loops.colour_rows(colour.long().unsqueeze(1))
@@ -41,19 +39,3 @@ def _kinds(plan: SharedPlan) -> Kinds:
     of_edge = torch.zeros_like(colour)
     of_edge[edges] = kind
     return Kinds(edges[first], of_edge)
-
-
-class _Hear(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, features: Tensor, heard: Any, factor: float, mean: bool) -> Tensor:
-        x, features = x.contiguous(), features.contiguous()
-        ctx.save_for_backward(x, features)
-        ctx.arguments = (*(tensor.numpy() for tensor in heard), factor, mean)
-        return torch.from_numpy(compiled.hear(x.detach().numpy(), features.detach().numpy(), *ctx.arguments))
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        arrays = (tensor.detach().numpy() for tensor in (gradients[0].contiguous(), *ctx.saved_tensors))
-        to_x, to_features = map(torch.from_numpy, compiled.hear_back(*arrays, *ctx.arguments))
-        return to_x, to_features, None, None, None

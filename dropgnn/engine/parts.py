@@ -17,7 +17,7 @@ from dropgnn.engine.incidence import Weights, pointers
 from dropgnn.engine.plan import Level, Pairs, SharedPlan, same_content
 from dropgnn.errors import Unsupported, of_kind
 from dropgnn.graph import Graph, enumerate_blocks, numbers_of, offsets
-from dropgnn.ops.loops import loops_for
+from dropgnn.ops import ops_for
 from dropgnn.runs.runs import Runs
 
 
@@ -50,7 +50,7 @@ class Parts:
         of_edge = graph.batch[graph.edge_index[0]]
         self._by_graph = of_edge.argsort(stable=True)
         self._edges_per_graph = torch.bincount(of_edge, minlength=graph.num_graphs)
-        self._loops = loops_for(graph.x, graph.num_nodes * plan.runs.num_copies)
+        self._loops = ops_for(graph.batch, graph.num_nodes * plan.runs.num_copies)
         with torch.inference_mode(False):  # they are written on whenever a part is taken
             self._numbers = [
                 torch.full((level.num_states,), -1, dtype=torch.int32, device=graph.x.device) for level in plan.levels

@@ -52,6 +52,11 @@ class Pairs:
         return self.base.numel() * (self.ptr.numel() - 1)
 
     @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """All of it, as the operations of ``ops`` take it."""
+        return self.base, self.ptr, self.node, self.label, self.share, self.rest
+
+    @property
     def copy(self) -> Tensor:
         """The copy each pair is in, ``[P]``."""
         return torch.repeat_interleave(self.ptr.diff())
@@ -84,6 +89,11 @@ class Level:
     def rows(self) -> int:
         """How many rows the states stand for."""
         return int(self.count.sum())
+
+    @property
+    def along(self) -> tuple[Tensor, Tensor, Tensor]:
+        """How rows are heard: each state's own one below, and those that arrive."""
+        return self.own, self.edge_ptr, self.sender
 
     @property
     def receiver(self) -> Tensor:

@@ -15,8 +15,8 @@ from torch import Tensor
 from dropgnn.engine.incidence import Setting, alike_edges, words
 from dropgnn.engine.plan import Level, Pairs, SharedPlan
 from dropgnn.graph import Graph
-from dropgnn.ops import ABSENT
-from dropgnn.ops.loops import loops_for
+from dropgnn.ops import ops_for
+from dropgnn.ops.kernels import ABSENT
 from dropgnn.runs.modes import Effect, Mode
 from dropgnn.runs.runs import Runs
 
@@ -32,9 +32,9 @@ def make_plan(
         mode: What dropping does.
         layers: How many layers the encoder has.
         degrees: Whether layers look at the degrees after dropping (GCN): they are part of the initial colour then.
-        loops: ``compiled`` or ``vectorised``; by default what suits the device.
+        loops: ``numba_ops`` or ``torch_ops``; by default what suits the device and the amount of work.
     """
-    loops = loops or loops_for(graph.x, graph.num_nodes * runs.num_copies)
+    loops = loops or ops_for(graph.batch, graph.num_nodes * runs.num_copies)
     alike = alike_edges(graph, loops)
     refine = _Refine(Setting.of(graph, runs, mode, alike, loops), mode, loops)
     colour, source = _initial_colours(graph, loops)

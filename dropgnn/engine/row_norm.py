@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 
 from dropgnn.engine.rows import Block, CannotShare, Lazy, Rows, rows_of
-from dropgnn.nn.norm import _CompiledNorm
-from dropgnn.ops.compiled.tensors import compiles
-from dropgnn.ops.torch_norm import TorchNorm
+from dropgnn.ops import ops_for
 
 NAMES = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
 
@@ -58,8 +56,7 @@ def weighted_batch_norm(
     torch.nn.functional._verify_batch_size([rows, *x.shape[1:]])  # type: ignore[attr-defined]
     gain = x.new_ones(x.size(1)) if given["weight"] is None else given["weight"]
     bias = x.new_zeros(x.size(1)) if given["bias"] is None else given["bias"]
-    norm = _CompiledNorm if compiles(x, rows) else TorchNorm
-    out, mean, variance = norm.apply(x, weight, gain, bias, given["eps"], False)
+    out, mean, variance = ops_for(x, rows).batch_norm(x, weight, gain, bias, given["eps"], False)
     move_running(given, mean, variance, rows)
     return out
 

@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dropgnn.compiling import worth_compiling
 from dropgnn.engine.embedded import Embedded, Transform, maxima
 from dropgnn.engine.embedded import Rows as AllRows
 from dropgnn.engine.handles import batch_of
 from dropgnn.engine.heads import predict
 from dropgnn.engine.intercept import changed
 from dropgnn.engine.plan import Pairs
-from dropgnn.engine.pooling import Copies, average_copies, distinct_copies, every_copy, pool
-from dropgnn.engine.products import assignment, average, multiplicity
+from dropgnn.engine.pooling import Copies, alike_copies, assignment, average, average_copies, multiplicity, pool
 from dropgnn.engine.rows import Block, Rows, full, rows_of
 from dropgnn.engine.spaces import CopySpace, Sharing
 from dropgnn.nn.modules import inside
@@ -119,8 +117,7 @@ class SharedRows(Embedded):
         """What every head makes of every block, summed over copies that are alike once."""
         runs, batch = self.runs, self.sharing.graph.batch
         last = self.sharing.level(self.rows.level).pairs
-        kinds = distinct_copies if batch.is_cpu and worth_compiling(last.work) else every_copy
-        copies = kinds(last, runs, batch)
+        copies = alike_copies(last, runs, batch)
         xs = [block.rows for block in self.rows.blocks]
         return pool(xs, [head.parts for head in heads], self._pairs(self.rows), copies.chosen, runs, batch), copies
 

@@ -17,8 +17,8 @@ from torch import Tensor
 from dropgnn.engine.copies import expand
 from dropgnn.engine.edge_features import kinds_of
 from dropgnn.engine.plan import Level, SharedPlan
-from dropgnn.engine.products import take_rows
 from dropgnn.graph import Graph, enumerate_blocks, offsets
+from dropgnn.ops import ops_for
 from dropgnn.runs.modes import Effect, Mode
 from dropgnn.runs.runs import Runs
 
@@ -224,7 +224,7 @@ class NodeSpace(Space):
         own = self.sharing.level(above).own
         for level in range(above - 1, below, -1):
             own = self.sharing.level(level).own[own]
-        return take_rows(rows, own, self.sharing.plan.work)
+        return ops_for(rows, self.sharing.plan.work).take_rows(rows, own)
 
 
 class CopySpace(Space):

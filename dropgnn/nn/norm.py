@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from dropgnn.errors import InvalidArgument, real_number, whole_number, yes_or_no
 from dropgnn.nn.modules import inside
-from dropgnn.ops.compiled import norm as compiled
-from dropgnn.ops.compiled.tensors import compiles
+from dropgnn.ops import ops_for
 from dropgnn.ops.torch_norm import TorchNorm, count_over_ranks
 
 MAX_FEATURES = 2**24
@@ -89,8 +87,8 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
             plain = super().forward(x)
             return plain.relu() if self.relu else plain
         self._check(x, given, given.rows)
-        norm = _CompiledNorm if compiles(x, given.rows) else TorchNorm
-        out, mean, variance = norm.apply(x, given.weight, *self._affine(x), self.eps, self.relu)
+        ops = ops_for(x, given.rows)
+        out, mean, variance = ops.batch_norm(x, given.weight, *self._affine(x), self.eps, self.relu)
         self.update_running(mean, variance, given.rows)
         return out
 
@@ -128,31 +126,6 @@ class WeightedBatchNorm(torch.nn.BatchNorm1d):
         momentum = 1.0 / float(seen) if self.momentum is None else self.momentum
         running_mean.lerp_(mean.to(running_mean.dtype), momentum)
         running_var.lerp_((variance * (rows / (rows - 1))).to(running_var.dtype), momentum)
-
-
-class _CompiledNorm(torch.autograd.Function):
-    """As :class:`TorchNorm`, in a few passes over the rows, on the CPU."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, x: Tensor, weight: Tensor, gain: Tensor, bias: Tensor, eps: float, relu: bool
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        x = x.contiguous()
-        arrays = (tensor.detach().numpy() for tensor in (x, weight, gain, bias))
-        out, mean, variance, scale, share = map(torch.from_numpy, compiled.forward(*arrays, eps, relu))
-        ctx.relu = relu
-        kept = out if relu else x  # nobody looks at it without a ReLU, and others may write on what leaves us
-        ctx.save_for_backward(x, kept, share, mean, scale, gain)
-        ctx.mark_non_differentiable(mean, variance)
-        return out, mean, variance
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        tensors = (gradients[0].contiguous(), *ctx.saved_tensors)
-        arrays = (tensor.detach().numpy() for tensor in tensors)
-        to_x, to_gain, to_bias = map(torch.from_numpy, compiled.backward(*arrays, ctx.relu))
-        return to_x, None, to_gain, to_bias, None, None
 
 
 def use_weighted_batch_norm(module: torch.nn.Module) -> None:

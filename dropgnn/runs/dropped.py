@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
-from dropgnn.compiling import worth_compiling
-from dropgnn.graph import offsets
-from dropgnn.runs import loops
+from dropgnn.ops import ops_for
 
 
 def list_dropped(chosen: Tensor, sizes: Tensor, r: Tensor) -> Tensor:
@@ -23,17 +20,4 @@ def list_dropped(chosen: Tensor, sizes: Tensor, r: Tensor) -> Tensor:
     tensor([[0, 0, 1, 3],
             [0, 1, 1, 0]])
     """
-    if chosen.is_cpu and worth_compiling(chosen.numel()):
-        return torch.from_numpy(loops.list_dropped(*(tensor.contiguous().numpy() for tensor in (chosen, sizes, r))))
-    return list_by_tensors(chosen, sizes, r)
-
-
-def list_by_tensors(chosen: Tensor, sizes: Tensor, r: Tensor) -> Tensor:
-    """As :func:`list_dropped`, by tensor operations."""
-    graph = torch.repeat_interleave(torch.arange(sizes.numel(), device=sizes.device), sizes)
-    item, run = chosen.nonzero(as_tuple=True)
-    asked = run < r[graph[item]]
-    item, run = item[asked], run[asked]
-    copy = offsets(r)[graph[item]] + run
-    order = copy.argsort(stable=True)
-    return torch.stack([copy[order], (item - offsets(sizes)[graph[item]])[order]])
+    return ops_for(chosen, chosen.numel()).list_dropped(chosen, sizes, r)

@@ -15,7 +15,7 @@ from dropgnn.data.synthetic import task
 from dropgnn.engine.planning import make_plan
 from dropgnn.engine.shared import share
 from dropgnn.nn import Encoder, LayerReadout, Pooled
-from dropgnn.ops import vectorised
+from dropgnn.ops import torch_ops
 from dropgnn.runs.modes import MODES
 from dropgnn.testing import assert_engines_agree
 from dropgnn.training.ahead import ahead
@@ -271,5 +271,5 @@ def test_keys_of_pairs_need_more_than_32_bits() -> None:
     ring = torch.arange(nodes)
     edges = torch.stack([torch.cat([ring, ring.roll(1)]), torch.cat([ring.roll(1), ring])])
     graph = Graph.of(torch.ones(nodes, 1), edges)
-    plan = make_plan(graph, Exhaustive(0.1, k=1)(graph), MODES["zero"](), 1, loops=vectorised)
+    plan = make_plan(graph, Exhaustive(0.1, k=1)(graph), MODES["zero"](), 1, loops=torch_ops)
     assert plan.states == [2, 3]  # a node, the dropped one, one that hears it: zeros, and two that hear

@@ -124,7 +124,7 @@ class NetworkGNN(Encoder):
     [
         (
             lambda: NetworkGNN(torch.nn.Sequential(torch.nn.Linear(3, 6), torch.nn.Dropout(0.5))),
-            "NNConv: NNConv drops at random while training",
+            "NNConv: Dropout drops at random while training",
         ),
     ],
 )

@@ -15,7 +15,7 @@ from dropgnn.engine.shared import share
 from dropgnn.graph import Graph
 from dropgnn.nn import LayerReadout, WeightedBatchNorm
 from dropgnn.nn.gin import IsomorphismStack
-from dropgnn.ops.compiled.blocks import MULTIPLICATIONS
+from dropgnn.ops.kernels.blocks import MULTIPLICATIONS
 from tests.conftest import awkward_batch, generator
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 
@@ -9,12 +12,11 @@ from dropgnn import GIN, Bernoulli, DropGNN, InvalidArgument, Runs
 from dropgnn.nn.norm import (
     RowWeights,
     WeightedBatchNorm,
-    _CompiledNorm,
     row_weights,
     takes_batch_statistics,
     use_weighted_batch_norm,
 )
-from dropgnn.ops.torch_norm import TorchNorm
+from dropgnn.ops import numba_ops, torch_ops
 from tests.conftest import generator
 
 X = torch.randn(5, 3, generator=generator(), dtype=torch.float64)
@@ -51,11 +53,11 @@ def test_weights_are_repetitions(relu: bool, affine: bool, momentum: float | Non
 
 
 @pytest.mark.parametrize("relu", [True, False])
-@pytest.mark.parametrize("norm", [TorchNorm, _CompiledNorm])
-def test_the_closed_form_backward_pass(norm: type[torch.autograd.Function], relu: bool) -> None:
+@pytest.mark.parametrize("norm", [torch_ops.batch_norm, numba_ops.batch_norm])
+def test_the_closed_form_backward_pass(norm: Callable[..., Any], relu: bool) -> None:
     gain, bias = torch.tensor([1.5, -0.5, 1.0]).double(), torch.tensor([0.1, 0.0, -0.2]).double()
     inputs = [tensor.clone().requires_grad_() for tensor in (X, gain, bias)]
-    assert torch.autograd.gradcheck(lambda x, g, b: norm.apply(x, TIMES.double(), g, b, 1e-5, relu)[0], inputs)
+    assert torch.autograd.gradcheck(lambda x, g, b: norm(x, TIMES.double(), g, b, 1e-5, relu)[0], inputs)
 
 
 @pytest.mark.parametrize("rows", [1, 127, 128, 129, 500])
@@ -68,7 +70,7 @@ def test_compiled_and_torch_agree(rows: int, relu: bool) -> None:
         torch.zeros(7).double(),
     )
     for a, b in zip(
-        TorchNorm.apply(x, *arguments, 1e-5, relu), _CompiledNorm.apply(x, *arguments, 1e-5, relu), strict=True
+        torch_ops.batch_norm(x, *arguments, 1e-5, relu), numba_ops.batch_norm(x, *arguments, 1e-5, relu), strict=True
     ):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
 
@@ -77,8 +79,8 @@ def test_single_precision_is_as_good_as_torchs() -> None:
     """Many rows far from zero: the error stays that of rounding the input."""
     x = torch.randn(100_000, 4, generator=generator(3)) + 100
     weight, gain, bias = torch.ones(100_000), torch.ones(4), torch.zeros(4)
-    exact = _CompiledNorm.apply(x.double(), weight.double(), gain.double(), bias.double(), 1e-5, False)
-    single = _CompiledNorm.apply(x, weight, gain, bias, 1e-5, False)
+    exact = numba_ops.batch_norm(x.double(), weight.double(), gain.double(), bias.double(), 1e-5, False)
+    single = numba_ops.batch_norm(x, weight, gain, bias, 1e-5, False)
     plain = torch.nn.functional.batch_norm(x, None, None, gain, bias, training=True, eps=1e-5)
     error, torchs = ((out.double() - exact[0]).abs().max() for out in (single[0], plain))
     assert float(error) <= max(2 * float(torchs), 1e-4)

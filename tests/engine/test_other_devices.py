@@ -13,7 +13,7 @@ from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, compiling
 from dropgnn.engine.plan import SharedPlan
 from dropgnn.engine.planning import make_plan
 from dropgnn.nn import MPNN, LayerReadout, Pooled
-from dropgnn.ops import vectorised
+from dropgnn.ops import numba_ops, torch_ops
 from dropgnn.runs.modes import MODES
 from dropgnn.testing import assert_engines_agree
 from tests.conftest import awkward_batch, generator
@@ -38,8 +38,8 @@ def same_partition(a: Tensor, b: Tensor) -> bool:
 def test_both_planners_find_the_same_states(seed: int, mode: str, degrees: bool) -> None:
     graph, perturb = random_graph(seed), MODES[mode]()
     runs = Bernoulli(0.3, r=4)(graph, items=perturb.items, generator=generator(seed))
-    compiled_plan = make_plan(graph, runs, perturb, 3, degrees=degrees)
-    other = make_plan(graph, runs, perturb, 3, degrees=degrees, loops=vectorised)
+    compiled_plan = make_plan(graph, runs, perturb, 3, degrees=degrees, loops=numba_ops)
+    other = make_plan(graph, runs, perturb, 3, degrees=degrees, loops=torch_ops)
     assert compiled_plan.states == other.states
     for number in range(4):
         states = [_all_states(plan, number, graph.num_nodes) for plan in (compiled_plan, other)]

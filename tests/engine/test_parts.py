@@ -14,7 +14,7 @@ from dropgnn import GIN, GINE, Bernoulli, DropGNN, Exhaustive, Graph, Runs, Unsu
 from dropgnn.engine.parts import Parts
 from dropgnn.engine.planning import make_plan
 from dropgnn.nn import MPNN, LayerReadout, Pooled
-from dropgnn.ops import compiled, vectorised
+from dropgnn.ops import numba_ops, torch_ops
 from dropgnn.runs.modes import MODES
 from dropgnn.training.loop import inputs
 from tests.conftest import generator
@@ -96,7 +96,7 @@ def test_a_batch_in_which_nothing_is_dropped(aggregator: str, mode: str) -> None
         torch.testing.assert_close(model(*batch, plan=plan), model(*batch, runs=plan.runs))
 
 
-@pytest.mark.parametrize("cut", [compiled, vectorised], ids=["compiled", "vectorised"])
+@pytest.mark.parametrize("cut", [numba_ops, torch_ops], ids=["numba", "torch"])
 def test_both_ways_of_cutting(cut: ModuleType) -> None:
     torch.manual_seed(0)
     data = graphs(edge_attr=True)

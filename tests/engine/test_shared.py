@@ -21,9 +21,9 @@ from dropgnn.engine import ENGINES
 from dropgnn.engine.planning import SharedPlan, make_plan
 from dropgnn.errors import NotShared
 from dropgnn.nn import LayerReadout, Pooled
-from dropgnn.ops import compiled
-from dropgnn.ops.compiled import planning
-from dropgnn.ops.compiled.tensors import on_tensors
+from dropgnn.ops import numba_ops
+from dropgnn.ops.kernels import planning
+from dropgnn.ops.kernels.tensors import on_tensors
 from dropgnn.runs.modes import MODES
 from dropgnn.runs.samplers import Sampler
 from dropgnn.testing import assert_engines_agree, peak_megabytes
@@ -126,7 +126,7 @@ def test_a_colliding_hash_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(planning, "combine", lambda one, other: np.uint64(combine(one, other)) & mask)
 
     monkeypatch.setattr(planning, "_name_states", planning._name_states.py_func)
-    monkeypatch.setattr(compiled, "refine", on_tensors(planning.refine.__wrapped__.py_func))  # type: ignore[attr-defined]
+    monkeypatch.setattr(numba_ops, "refine", on_tensors(planning.refine.__wrapped__.py_func))  # type: ignore[attr-defined]
     model = DropGNN(GIN(3, 4, 2), Bernoulli(0.3, r=5)).double()
     with np.errstate(over="ignore"):  # words wrap around
         hash_to(64)

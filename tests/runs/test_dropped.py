@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dropgnn.runs.dropped import list_by_tensors, list_dropped
+from dropgnn.ops import numba_ops, torch_ops
 
 
 @settings(max_examples=100, deadline=None)
@@ -21,5 +21,5 @@ def test_loops_and_tensors_agree_with_the_definition(graphs: list[tuple[int, int
             expected += [(copy, item) for item in range(size) if chosen[first + item, run]]
             copy += 1
         first += size
-    for found in (list_dropped(chosen, sizes, r), list_by_tensors(chosen, sizes, r)):
+    for found in (numba_ops.list_dropped(chosen, sizes, r), torch_ops.list_dropped(chosen, sizes, r)):
         assert found.t().tolist() == [list(pair) for pair in expected]

@@ -28,8 +28,9 @@ from dropgnn.engine.rules.rule import RULES, Rule
 from dropgnn.engine.spaces import Sharing
 from dropgnn.nn.gin import GIN, GINE
 from dropgnn.nn.norm import WeightedBatchNorm
-from dropgnn.ops.compiled import blocks, edge_features, products, stack
-from dropgnn.ops.compiled.tensors import compiles, on_tensors
+from dropgnn.ops import numba_ops, ops_for
+from dropgnn.ops.kernels import blocks, edge_features, products, stack
+from dropgnn.ops.kernels.tensors import on_tensors
 
 X = 1
 """The place of x among the arguments of the function."""
@@ -171,7 +172,7 @@ def _act_stack(encoder: Any, call: Call) -> Any:
     if given is None or set(given.rows) != {"x"} or call.sharing.plan.effect.zero_when_read:
         return NotImplemented
     x = given.rows["x"].distinct()
-    if x.dim() != 2 or not compiles(x, work):
+    if x.dim() != 2 or ops_for(x, work) is not numba_ops:
         return NotImplemented
     with torch._C.DisableTorchFunction():  # every tensor inside is an ordinary one
         rows = _run_stack(encoder, x, given, call.sharing)

@@ -10,14 +10,12 @@ import torch.nn.functional as F
 import torch_geometric.nn as pyg
 from torch import Tensor
 
-from dropgnn.engine.edge_features import _Hear
 from dropgnn.engine.intercept import Call
-from dropgnn.engine.products import combine, hear, take_rows
 from dropgnn.engine.rows import HANDLE_ACTS, Block, Handle, Lazy, Rows, rows_of
 from dropgnn.engine.rules.general import act_in_general, aggregates, heard, is_plain
 from dropgnn.engine.rules.rule import RULES, Rule
 from dropgnn.nn.norm import RowWeights, WeightedBatchNorm, row_weights
-from dropgnn.ops.compiled.tensors import compiles
+from dropgnn.ops import ops_for
 
 ARRIVING = "what arrives"
 """The role of rows that a linear map will be the first to look at."""
@@ -32,10 +30,13 @@ def _act_gin(conv: pyg.GINConv, call: Call) -> Any:
     if given is None or given.edges or aggregates(conv) is None or not _adds_at_once(conv):
         return act_in_general(conv, call)
     x, sharing, level = given.rows["x"].distinct(), call.sharing, given.level + 1
+    if x.dim() != 2:
+        return act_in_general(conv, call)
     states = sharing.level(level)
 
     def arriving(rows: Tensor, bias: Tensor | None = None) -> Rows:
-        out = hear(rows, states, own=1.0 + float(conv.eps), mean=aggregates(conv) == "mean")
+        ops = ops_for(rows, sharing.plan.work)
+        out = ops.hear(rows, *states.along, 1.0 + float(conv.eps), aggregates(conv) == "mean")
         out = out if bias is None else out + bias
         return rows_of([Block(out, level)], sharing.nodes)
 
@@ -81,10 +82,12 @@ def _act_sums(conv: pyg.GraphConv | pyg.SAGEConv, call: Call) -> Any:
     x, states = given.rows["x"].distinct(), sharing.level(given.level + 1)
     if x.dim() != 2 or arriving.weight.size(0) > NARROW * x.size(1):
         return act_in_general(conv, call)
-    out = hear(F.linear(x, arriving.weight), states, own=0.0, mean=aggregates(conv) == "mean")
+    mapped = F.linear(x, arriving.weight)
+    ops = ops_for(mapped, sharing.plan.work)
+    out = ops.hear(mapped, *states.along, 0.0, aggregates(conv) == "mean")
     out = out if arriving.bias is None else out + arriving.bias
     if own is not None:
-        out = out + take_rows(own(x), states.own, sharing.plan.work)
+        out = out + ops.take_rows(own(x), states.own)
     if getattr(conv, "normalize", False):
         out = F.normalize(out, p=2.0, dim=-1)
     return rows_of([Block(out, given.level + 1)], sharing.nodes)
@@ -103,15 +106,11 @@ def _act_gine(conv: pyg.GINEConv, call: Call) -> Any:
     if conv.lin is not None and not is_plain(conv.lin):
         return act_in_general(conv, call)
     features = features if conv.lin is None else conv.lin(features)
-    if (
-        features.dim() != 2
-        or features.shape[1:] != x.shape[1:]
-        or not (compiles(x, sharing.plan.work) and features.dtype == x.dtype)
-    ):
+    if x.dim() != 2 or features.shape[1:] != x.shape[1:] or features.dtype != x.dtype:
         return act_in_general(conv, call)
-    states = sharing.level(given.level + 1)
-    heard_along = (states.own, states.edge_ptr, states.sender, states.edge, kind)
-    out = _Hear.apply(x, features, heard_along, 1.0 + float(conv.eps), aggregates(conv) == "mean")
+    states, ops = sharing.level(given.level + 1), ops_for((x, features), sharing.plan.work)
+    along = (states.own, states.edge_ptr, states.sender, states.edge, kind)
+    out = ops.hear_edges(x, features, *along, 1.0 + float(conv.eps), aggregates(conv) == "mean")
     return conv.nn(rows_of([Block(out, given.level + 1)], sharing.nodes))
 
 
@@ -128,7 +127,7 @@ def _act_gcn(conv: pyg.GCNConv, call: Call) -> Any:
     value = (below.degree[column].double() * level.degree[row]).rsqrt()
     row = torch.cat([torch.arange(level.num_states, device=x.device), row])
     column, value = torch.cat([level.own, column]), torch.cat([1.0 / level.degree.double(), value])
-    out = combine(x, level.num_states, row, column, value, work=sharing.plan.work)
+    out = ops_for(x, sharing.plan.work).combine(x, level.num_states, row, column, value)
     out = out if conv.bias is None else out + conv.bias
     return rows_of([Block(out, given.level + 1)], sharing.nodes)
 

@@ -18,7 +18,6 @@ from torch_geometric.nn import NNConv
 
 from dropgnn.engine.intercept import Call
 from dropgnn.engine.plan import Level, SharedPlan
-from dropgnn.engine.products import combine
 from dropgnn.engine.rows import Block, rows_of
 from dropgnn.engine.rules.general import act_in_general, aggregates, heard, is_plain
 from dropgnn.engine.rules.parts import unknown_part
@@ -28,8 +27,7 @@ from dropgnn.engine.spaces import Sharing
 from dropgnn.graph import offsets
 from dropgnn.nn.mpnn import MPNN
 from dropgnn.nn.norm import takes_batch_statistics
-from dropgnn.ops.compiled.tensors import compiles
-from dropgnn.ops.loops import loops_for
+from dropgnn.ops import numba_ops, ops_for
 
 STEP = 4
 """Matrices whose numbers of messages agree, rounded up to a multiple of this, go into one product."""
@@ -67,7 +65,7 @@ class Blocks:
 
     @classmethod
     def of(cls, matrix: Tensor) -> Blocks:
-        ptr, by_matrix = loops_for(matrix, matrix.numel()).group(matrix, int(matrix.max()) + 1 if matrix.numel() else 0)
+        ptr, by_matrix = ops_for(matrix, matrix.numel()).group(matrix, int(matrix.max()) + 1 if matrix.numel() else 0)
         rank = torch.empty_like(matrix)
         rank[by_matrix] = (
             torch.arange(matrix.numel(), dtype=matrix.dtype, device=matrix.device) - ptr[matrix[by_matrix]]
@@ -115,14 +113,14 @@ def _messages(plan: SharedPlan, number: int, level: Level, kind: Tensor) -> Mess
     if name not in plan.kept:
         with torch.inference_mode(False):  # they may be needed for training later
             pairs = torch.stack([kind[level.edge.long()].long(), level.sender.long()], dim=1)
-            message, example = loops_for(plan.source, plan.work).colour_rows(pairs)
+            message, example = ops_for(plan.source, plan.work).colour_rows(pairs)
             plan.kept[name] = Messages(level.sender[example], kind[level.edge[example].long()], message)
     return plan.kept[name]
 
 
 def _matrices(conv: NNConv, x: Tensor, features: Tensor, sharing: Sharing) -> Tensor | Pieces:
     """The matrix of every kind of edge, ``[W, in, out]``, for rows like x; or the pieces they are made of."""
-    if features is sharing.edge_attr and not features.requires_grad and compiles(x, sharing.plan.work):
+    if features is sharing.edge_attr and not features.requires_grad and ops_for(x, sharing.plan.work) is numba_ops:
         known = sharing.plan.kept.get("features")
         if known is None:
             with torch.inference_mode(False):
@@ -145,7 +143,7 @@ def _hear(conv: NNConv, x: Tensor, matrices: Tensor | Pieces, level: Level, mess
     else:
         said, column = _say_by_matrices(x, matrices, messages, work)
         value = share[receiver]
-    out = combine(said, level.num_states, receiver, column, value, work=work)
+    out = ops_for(said, work).combine(said, level.num_states, receiver, column, value)
     if conv.root_weight:
         out = out + conv.lin(x)[level.own]
     return out if conv.bias is None else out + conv.bias
@@ -153,13 +151,13 @@ def _hear(conv: NNConv, x: Tensor, matrices: Tensor | Pieces, level: Level, mess
 
 def _say_by_pieces(x: Tensor, pieces: Pieces, messages: Messages, work: int) -> tuple[Tensor, Tensor, Tensor]:
     """What states say through B and Q, once for every piece, and what each edge of the level carries of it: rows and factors."""
-    loops, piece = loops_for(x, work), pieces.piece[messages.matrix]
-    spoken, example = loops.colour_rows(torch.stack([messages.sender.long(), piece.long()], dim=1))
-    ptr, order = loops.group(piece[example], pieces.matrices.size(0))
+    ops, piece = ops_for(x, work), pieces.piece[messages.matrix]
+    spoken, example = ops.colour_rows(torch.stack([messages.sender.long(), piece.long()], dim=1))
+    ptr, order = ops.group(piece[example], pieces.matrices.size(0))
     place = torch.empty_like(order)
     place[order] = torch.arange(order.numel(), dtype=order.dtype)
     ones = x.new_ones(order.numel(), dtype=torch.float64)
-    said = multiply(combine(x, order.numel(), place, messages.sender[example], ones, work=work), pieces, ptr)
+    said = multiply(ops.combine(x, order.numel(), place, messages.sender[example], ones), pieces, ptr)
     value = pieces.value[:, messages.matrix[messages.heard]].double()
     value = torch.cat([value.new_ones(1, value.size(1)), value])
     column = place[spoken][messages.heard] * len(value) + torch.arange(len(value)).unsqueeze(1)
@@ -170,7 +168,8 @@ def _say_by_matrices(x: Tensor, matrices: Tensor, messages: Messages, work: int)
     """All messages, with room between them, and what each edge of the level carries."""
     blocks = messages.blocks
     ones = x.new_ones(messages.sender.numel(), dtype=torch.float64)
-    rows, products, first = combine(x, blocks.places, blocks.place, messages.sender, ones, work=work), [], 0
+    rows = ops_for(x, work).combine(x, blocks.places, blocks.place, messages.sender, ones)
+    products, first = [], 0
     for chosen, width in blocks.blocks:
         block = rows[first : first + chosen.numel() * width].view(chosen.numel(), width, x.size(1))
         products.append(torch.bmm(block, matrices[chosen]).flatten(0, 1))

@@ -18,8 +18,8 @@ from torch.nn.functional import linear
 from torch_geometric.nn import NNConv
 
 from dropgnn.engine.incidence import words
-from dropgnn.ops.compiled import colour_rows
-from dropgnn.ops.compiled.tensors import compiles
+from dropgnn.ops import numba_ops, ops_for
+from dropgnn.ops.numba_ops import colour_rows
 
 VARIES = 16
 """A feature varies that has more values than this."""
@@ -67,7 +67,7 @@ def pieces_of(conv: NNConv, x: Tensor, features: Features, work: int) -> Pieces 
 
     ``work`` is the plan's.
     """
-    if not compiles(x, work) or not _is_piecewise_linear(conv.nn):
+    if ops_for(x, work) is not numba_ops or not _is_piecewise_linear(conv.nn):
         return None
     first, _, last = conv.nn
     if first.weight.dtype != x.dtype or last.weight.dtype != x.dtype:

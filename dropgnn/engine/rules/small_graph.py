@@ -13,16 +13,13 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
 from dropgnn.engine.plan import Level
-from dropgnn.engine.products import take_rows
 from dropgnn.engine.row_norm import weighted_batch_norm
 from dropgnn.engine.rows import CannotShare
 from dropgnn.engine.spaces import Sharing
-from dropgnn.ops.compiled import products as compiled
-from dropgnn.ops.compiled.tensors import compiles
+from dropgnn.ops import ops_for
 
 
 class SmallGraph:
@@ -66,7 +63,7 @@ class SmallGraph:
 
     def lift(self, x: Tensor) -> Tensor:
         """Rows of the lowest level as rows of all nodes."""
-        return take_rows(x, self.index, self.work)
+        return ops_for(x, self.work).take_rows(x, self.index)
 
 
 class Inside(TorchFunctionMode):
@@ -105,9 +102,9 @@ class Inside(TorchFunctionMode):
 
     def _select(self, function: Any, x: Tensor, dim: int, index: Tensor) -> Tensor:
         """Rows by number."""
-        if dim % x.dim() or not x.requires_grad or x.dim() not in (2, 3) or not compiles(x, self.graph.work):
+        if dim % x.dim() or index.dim() != 1 or x.dim() < 2:
             return function(x, dim, index)
-        return take_rows(x.flatten(1), index, self.graph.work).view(index.numel(), *x.shape[1:])
+        return ops_for(x, self.graph.work).take_rows(x, index)
 
     def _is_receiver(self, index: Tensor) -> bool:
         here = self.receiver
@@ -116,22 +113,20 @@ class Inside(TorchFunctionMode):
     def _sum(self, function: Any, out: Tensor, dim: int, index: Tensor, x: Tensor) -> Tensor:
         """What arrives, added up by receiver; ``out`` are zeros, as PyG's ``scatter`` makes them."""
         fits = out.size(0) == self.graph.num_nodes and index.shape == x.shape and x.dim() >= 2
-        if dim or not fits or not compiles(x, self.graph.work):
+        if dim or not fits:
             return function(out, dim, index, x)
-        assert self.receiver is not None
-        total = _SumByReceiver.apply(x.flatten(1), self.graph.levels[-1].edge_ptr, self.receiver, out.size(0))
-        return total.view(out.size(0), *x.shape[1:])
+        ptr = self.graph.levels[-1].edge_ptr
+        return ops_for(x, self.graph.work).sum_segments(x, out.size(0), ptr, self.receiver)
 
     def _largest(self, function: Any, args: Any, kwargs: Any) -> Tensor:
         """The largest, or the smallest, of what arrives, by receiver."""
         (out, dim, index, x), how = args, kwargs.get("reduce")
         fits = out.size(0) == self.graph.num_nodes and index.shape == x.shape and x.dim() >= 2
         known = how in ("amax", "amin") and kwargs.get("include_self") is False and not dim
-        if not fits or not known or not compiles(x, self.graph.work):
+        if not fits or not known:
             return function(*args, **kwargs)
-        sign, ptr = (1 if how == "amax" else -1), self.graph.levels[-1].edge_ptr
-        found = _LargestByReceiver.apply(x.flatten(1) if sign > 0 else -x.flatten(1), ptr, out.size(0))
-        return (found if sign > 0 else -found).view(out.size(0), *x.shape[1:])
+        sign, ops = (1 if how == "amax" else -1), ops_for(x, self.graph.work)
+        return sign * ops.max_segments(sign * x, out.size(0), self.graph.levels[-1].edge_ptr)
 
     def _norm(self, function: Any, args: Any, kwargs: Any) -> Tensor:
         """States that are computed count, and not those below; a message counts as its receiver."""
@@ -178,35 +173,3 @@ def _counts(graph: SmallGraph, last: Level) -> dict[int, tuple[Tensor, int]]:
     weight[graph.starts[-2] : graph.starts[-1]] = last.weight
     messages = int((last.count * last.edge_ptr.diff()).sum())
     return {graph.num_nodes: (weight, last.rows), last.sender.numel(): (last.weight[last.receiver], messages)}
-
-
-class _SumByReceiver(torch.autograd.Function):
-    """Rows of messages to rows of nodes, the last of which hear them."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, ptr: Tensor, receiver: Tensor, nodes: int) -> Tensor:
-        ctx.save_for_backward(receiver)
-        return torch.from_numpy(compiled.sum_segments(x.detach().contiguous().numpy(), nodes, ptr.numpy()))
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
-        (receiver,) = ctx.saved_tensors
-        return gradients[0].index_select(0, receiver), None, None, None
-
-
-class _LargestByReceiver(torch.autograd.Function):
-    """As :class:`_SumByReceiver`, with a maximum for the sum."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, ptr: Tensor, nodes: int) -> Tensor:
-        x = x.contiguous()
-        out = torch.from_numpy(compiled.max_segments(x.detach().numpy(), nodes, ptr.numpy()))
-        ctx.save_for_backward(x, out, ptr)
-        return out
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
-        arrays = (tensor.detach().numpy() for tensor in (gradients[0].contiguous(), *ctx.saved_tensors))
-        return torch.from_numpy(compiled.max_segments_back(*arrays)), None, None

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from dropgnn.compiling import compiled
-from dropgnn.ops.compiled.blocks import map_back, map_rows, rows_of_block, turned
-from dropgnn.ops.compiled.norm import (
+from dropgnn.ops.kernels.blocks import map_back, map_rows, rows_of_block, turned
+from dropgnn.ops.kernels.norm import (
     add_up,
     centre_and_scale,
     gain_and_bias,
@@ -21,7 +21,7 @@ from dropgnn.ops.compiled.norm import (
     pull,
     shares,
 )
-from dropgnn.ops.compiled.products import gather, scatter
+from dropgnn.ops.kernels.products import gather, scatter
 
 
 @compiled()

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from dropgnn.compiling import compiled
-from dropgnn.ops import ABSENT
-from dropgnn.ops.compiled.table import slot, table_for
-from dropgnn.ops.compiled.tensors import on_tensors
 from dropgnn.ops.hashing import combine, mix
+from dropgnn.ops.kernels import ABSENT
+from dropgnn.ops.kernels.table import slot, table_for
+from dropgnn.ops.kernels.tensors import on_tensors
 
 
 @on_tensors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dropgnn.compiling import compiled
-from dropgnn.ops.compiled.tensors import on_tensors
+from dropgnn.ops.kernels.tensors import on_tensors
 
 
 @on_tensors

@@ -1,5 +1,5 @@
-"""The loops of planning as tensor operations, for devices that ``compiled`` cannot reach. Same functions, same meaning;
-only the numbers that states get may be others.
+"""The operations of planning in torch. Same functions and meaning as in compiled loops; only the numbers that states get may be
+others.
 
 A pair (node, copy) is found by its key, ``copy * N + node``.
 """
@@ -14,7 +14,8 @@ from torch import Tensor
 if TYPE_CHECKING:
     from dropgnn.engine.incidence import Setting, Weights
 from dropgnn.graph import enumerate_blocks, offsets
-from dropgnn.ops import ABSENT
+from dropgnn.ops.hashing import combine_words, mix_words
+from dropgnn.ops.kernels import ABSENT
 
 
 def colour_rows(words: Tensor) -> tuple[Tensor, Tensor]:
@@ -37,7 +38,7 @@ def native(setting: Any) -> Any:
 def refine(
     base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, setting: Setting, cuts: bool, removes: bool, own_only: bool
 ) -> tuple[Tensor, ...]:
-    """One round of colour refinement; see ``compiled.refine``."""
+    """One round of colour refinement; see ``kernels/planning.refine``."""
     next_ptr, next_node = _spread_effect(ptr, node, setting, base.numel(), own_only)
     pairs = (base, ptr, node, label)
     next_base, next_label, *states = _label_layer(pairs, next_ptr, next_node, setting, cuts, removes, own_only)
@@ -88,8 +89,8 @@ def _label_layer(
     colour = in_colour[edge].long() if in_colour.numel() else torch.zeros_like(edge)
     own, sender = below(here, copy), below(in_node[edge], copy[pair])
     degree = torch.ones_like(here).index_add(0, pair, 1 - (colour & 1))
-    heard = torch.zeros_like(here).index_add(0, pair, _combine(_mix(sender.long()), _mix(colour)))
-    key = _combine(_mix(own.long()), degree if own_only else heard)
+    heard = torch.zeros_like(here).index_add(0, pair, combine_words(mix_words(sender.long()), mix_words(colour)))
+    key = combine_words(mix_words(own.long()), degree if own_only else heard)
     present = (~absent).nonzero().squeeze(1)
     state = torch.full_like(here, ABSENT)
     state[present] = torch.unique(key[present], return_inverse=True)[1]
@@ -121,7 +122,7 @@ def _count_unlisted(node: Tensor, num_nodes: int, weights: Weights) -> Tensor:
 def weigh(
     base: Tensor, ptr: Tensor, node: Tensor, label: Tensor, weights: Weights, states: int
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """How much every state counts, and every pair and node; see ``compiled.weigh``."""
+    """How much every state counts, and every pair and node; see ``kernels/planning.weigh``."""
     copy_weight, graph_of_copy, graph_of_node, share_ptr, share_copy, share_weight = weights
     copy, there, usual = _copies(ptr), label >= 0, base >= 0
     graphs = int(torch.cat([graph_of_copy, graph_of_node]).max()) + 1 if graph_of_node.numel() else 0
@@ -155,7 +156,7 @@ def cut_pairs(
     label: Tensor,
     numbers: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The pairs of the chosen graphs, and the states that occur among them; see ``compiled.cut_pairs``."""
+    """The pairs of the chosen graphs, and the states that occur among them; see ``kernels/parts.cut_pairs``."""
     sizes = node_ptr.diff()[chosen]
     nodes, _ = enumerate_blocks(node_ptr[chosen], sizes)
     copies, graph = enumerate_blocks(copy_ptr[chosen], copy_ptr.diff()[chosen])
@@ -172,7 +173,7 @@ def cut_pairs(
 def cut_states(
     used: Tensor, below: Tensor, own: Tensor, degree: Tensor, edge_ptr: Tensor, sender: Tensor, edge: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The states ``used`` and what they hear; see ``compiled.cut_states``."""
+    """The states ``used`` and what they hear; see ``kernels/parts.cut_states``."""
     many = edge_ptr.diff()[used]
     position, _ = enumerate_blocks(edge_ptr[used], many)
     new_ptr = torch.nn.functional.pad(many.cumsum(0), (1, 0)).int()
@@ -203,25 +204,3 @@ def _first_with_each(colour: Tensor) -> Tensor:
     first = torch.full((number,), colour.numel(), dtype=torch.long, device=colour.device)
     positions = torch.arange(colour.numel(), device=colour.device)
     return first.scatter_reduce(0, colour.long(), positions, "amin").int()
-
-
-def _mix(value: Tensor) -> Tensor:
-    """The finaliser of splitmix64 on signed words, whose shifts must not carry the sign along."""
-    value = value + _odd(0x9E3779B97F4A7C15)
-    value = (value ^ _shift(value, 30)) * _odd(0xBF58476D1CE4E5B9)
-    value = (value ^ _shift(value, 27)) * _odd(0x94D049BB133111EB)
-    return value ^ _shift(value, 31)
-
-
-def _combine(one: Tensor, other: Tensor) -> Tensor:
-    """One word for two that must not be exchangeable."""
-    return _mix(one * _odd(0xD1342543DE82EF95) + other)
-
-
-def _shift(value: Tensor, bits: int) -> Tensor:
-    return (value >> bits) & ((1 << (64 - bits)) - 1)
-
-
-def _odd(constant: int) -> int:
-    """An unsigned 64-bit constant as the signed number with the same bits."""
-    return constant - (1 << 64) if constant >= 1 << 63 else constant
