@@ -29,22 +29,6 @@ class Layer:
     own: bool = False
 
 
-def walk(encoder: Any, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
-    """All layers of an encoder in turn."""
-    encoder.check(x, edge_index, edge_attr)
-    entry = encoder.entry() if hasattr(encoder, "entry") else None
-    xs = [x if entry is None else entry(x)]
-    for layer in encoder.layers():
-        x = layer.conv(xs[-1], edge_index, edge_attr)
-        if layer.update is not None:
-            x = layer.update(x, torch.zeros(x.size(0), dtype=torch.long, device=x.device), 1)
-        else:
-            for module in layer.behind:
-                x = module(x)
-        xs.append(x)
-    return encoder.combine(xs) if hasattr(encoder, "combine") else xs[-1]
-
-
 def split_gin(conv: Any) -> tuple[Callable[[Tensor, Tensor, Tensor | None], Tensor], torch.nn.Module]:
     """A GIN layer as a whole, and nothing behind it."""
     takes_features = hasattr(conv, "lin")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,16 +30,30 @@ class Encoder(torch.nn.Module):
     def __init_subclass__(cls, **arguments: object) -> None:
         super().__init_subclass__(**arguments)
         if "layers" in vars(cls) and "forward" not in vars(cls):
-            from dropgnn.engine.layers import walk
-
             told = f"{cls.__name__}: write a forward instead of layers(), as for any module; layers() will go"
             warnings.warn(told, DeprecationWarning, stacklevel=2)
-            cls.forward = walk
+            cls.forward = _walk_layers
 
     def check(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None) -> None:
         """Raise where these are no inputs for it. Tensors that stand for others have been checked before."""
         if not isinstance(x, Tensor) or type(x) in ORDINARY:
             check_inputs(self, Graph.of(x, edge_index, edge_attr))
+
+
+def _walk_layers(encoder: Any, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+    """All layers of an encoder in turn."""
+    encoder.check(x, edge_index, edge_attr)
+    entry = encoder.entry() if hasattr(encoder, "entry") else None
+    xs = [x if entry is None else entry(x)]
+    for layer in encoder.layers():
+        x = layer.conv(xs[-1], edge_index, edge_attr)
+        if layer.update is not None:
+            x = layer.update(x, torch.zeros(x.size(0), dtype=torch.long, device=x.device), 1)
+        else:
+            for module in layer.behind:
+                x = module(x)
+        xs.append(x)
+    return encoder.combine(xs) if hasattr(encoder, "combine") else xs[-1]
 
 
 def check_inputs(encoder: torch.nn.Module, graph: Graph) -> None:

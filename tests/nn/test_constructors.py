@@ -40,7 +40,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {
         lambda x: GIN(1, 20_000, 2)
     ),
     r"'num_layers' must be at most 256 \(got 257\)": lambda x: GIN(1, 4, 257),
-    r"'eps' must be a finite number \(got nan\)": lambda x: GIN(1, 4, 2, eps=torch.nan),
+    r"'eps' must lie in \[-1e\+06, 1e\+06\] \(got nan\)": lambda x: GIN(1, 4, 2, eps=torch.nan),
     r"'aggr' must be one of sum, mean, max \(got None\)": lambda x: GIN(1, 4, 2, aggr=None),  # type: ignore[arg-type]
     r"'edge_dim' must be a whole number": lambda x: GINE(1, 4, 2, edge_dim=None),  # type: ignore[arg-type]
     r"'edge_hidden' must keep the module within": lambda x: MPNN(1, 64, edge_dim=1, edge_hidden=10**6),
