@@ -106,7 +106,7 @@ def test_ctrl_c_ends_cleanly_and_keeps_what_is_done(tmp_path: Path) -> None:
     running = in_a_terminal(arguments(tmp_path, "--epochs", "100", "--jobs", "1"))
     wait_until(lambda: files(tmp_path), running)
     os.killpg(running.pid, signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 128 + signal.SIGINT
     assert "Traceback" not in out + err
     kept = len(files(tmp_path))
@@ -121,7 +121,7 @@ def test_ctrl_c_at_once(tmp_path: Path) -> None:
     running = in_a_terminal(arguments(tmp_path))
     wait_until(lambda: _has_workers(running.pid), running, every=0.25)
     os.killpg(running.pid, signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 128 + signal.SIGINT
     assert "Traceback" not in out + err
 
