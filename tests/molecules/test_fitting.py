@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -190,19 +189,30 @@ def test_a_constant_target_is_said(few: QM9) -> None:
 
 
 PROGRAM = """
-import sys
+import os, signal, sys
 from pathlib import Path
 import torch
 from dropgnn.data.qm9.dataset import QM9
 from dropgnn.molecules import fitting
 from dropgnn.molecules.models import Settings
-from dropgnn.training.distributed import Ranks
 from dropgnn.tensor_files import save_tensors
+
+calls, at, moment = 0, sys.argv[1], int(sys.argv[2])
+
+def count(*given):
+    global calls
+    calls += 1
+    if calls == moment:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 fitting.SAVE_EVERY = 0.0  # after every step
 torch.set_num_threads(1)
-folder, checkpoint, out = map(Path, sys.argv[1:])
+folder, checkpoint, out = map(Path, sys.argv[3:])
 fit = fitting.Fit(Settings(limit=60, epochs=8, batch_size=8), QM9.load(folder), checkpoint=checkpoint)
+if at == "save":  # written, and not yet in its place
+    os.fsync = count
+elif at == "forward":
+    fit.model.register_forward_pre_hook(count)
 fit.run()
 save_tensors(out, fit.model.state_dict(), {"curve": fit.position.curve})
 """
@@ -211,26 +221,17 @@ save_tensors(out, fit.model.state_dict(), {"curve": fit.position.curve})
 def test_killed_while_training_the_weights_are_those_of_one_never_killed(few_folder: Path, tmp_path: Path) -> None:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
 
-    def start(name: str) -> subprocess.Popen:
+    def run(name: str, kill_at: str = "never", moment: int = 0) -> int:
         files = [str(tmp_path / f"{name}.{kind}") for kind in ("checkpoint", "weights")]
-        return subprocess.Popen([sys.executable, "-c", PROGRAM, str(few_folder), *files], env=environment)
+        command = [sys.executable, "-c", PROGRAM, kill_at, str(moment), str(few_folder), *files]
+        return subprocess.run(command, env=environment, check=False).returncode
 
-    assert start("whole").wait() == 0
-    kills = 0
-    for _ in range(20):
-        process = start("killed")
-        checkpoint, began = tmp_path / "killed.checkpoint", time.monotonic()
-        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
-        while process.poll() is None and time.monotonic() - began < 60 and kills < 2:
-            if checkpoint.exists() and checkpoint.stat().st_mtime_ns != before:  # it has begun to train
-                time.sleep(0.15)
-                process.send_signal(signal.SIGKILL)
-                break
-            time.sleep(0.01)
-        if process.wait() == 0:
-            break
-        kills += 1
-    assert kills == 2
+    assert run("whole") == 0
+    assert run("killed", "save", 9) == -signal.SIGKILL
+    assert run("killed", "forward", 16) == -signal.SIGKILL
+    position = load_tensors(tmp_path / "killed.checkpoint")[1]["position"]
+    assert (position["epoch"], position["step"]) == (4, 2)
+    assert run("killed") == 0
     whole, killed = (load_tensors(tmp_path / f"{name}.weights") for name in ("whole", "killed"))
     assert same(whole[0], killed[0])
     assert whole[1] == killed[1]
