@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 
@@ -20,6 +21,9 @@ from tests.small_data import write_few_brec, write_small_mutag
 
 compiling.SMALL = 0
 """Graphs of tests are small; compiled loops are tried on them all the same, unless a test asks for torch's way."""
+
+hypothesis.settings.register_profile("same examples every time", derandomize=True)
+hypothesis.settings.load_profile("same examples every time")
 
 
 def generator(seed: int = 0) -> torch.Generator:
