@@ -8,8 +8,8 @@ import pytest
 
 from dropgnn.experiments.archive import Archive
 from dropgnn.experiments.beyond_wl import TASKS, Trial
-from dropgnn.experiments.summary import Found
-from dropgnn.report.glance import glance
+from dropgnn.experiments.summary import Curve, Figure, Found
+from dropgnn.report.glance import _figure_p, glance
 from dropgnn.report.markdown import write_markdown
 from dropgnn.report.studies import archives_in, heading
 
@@ -43,6 +43,12 @@ def test_the_first_archive_of_a_study_is_the_one_that_counts() -> None:
         "Table 1: six tasks beyond 1-WL (settings of the published code)",
         "Table 1: six tasks beyond 1-WL (settings of the paper's text)",
     ]
+
+
+def test_a_dip_within_the_range_of_good_p_is_said() -> None:
+    dips = Curve("one", ((0.1, (0.5,)), (0.2, (0.97,)), (0.3, (0.93,)), (0.6, (1.0, 0.98)), (0.9, (0.8,))))
+    (line,) = _figure_p((Figure("", "p", (dips,)),))
+    assert (line.ours, line.verdict) == ("at least 0.93 for p from 0.2 to 0.6, 0.80 at 0.9", "the same")
 
 
 def test_the_document_of_this_repository_is_what_its_results_say(tmp_path: Path) -> None:
