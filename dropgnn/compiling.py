@@ -84,6 +84,8 @@ class _Remark:
         self.timer: Timer | None = None
         self.kept = True
         """Whether there is a folder to keep compiled loops in."""
+        self.is_our_turn: Callable[[], bool] = lambda: True
+        """Whether this process is to say it; of several that work together one does."""
 
     def notify(self, happening: Any) -> None:
         """Numba calls this when it begins to compile a function, and when it is done."""
@@ -109,6 +111,8 @@ class _Remark:
 
     def say(self) -> None:
         self.spent = PATIENCE
+        if not self.is_our_turn():
+            return
         often = "once" if self.kept else "in every process: no folder can be written to keep them; set NUMBA_CACHE_DIR"
         sys.stderr.write(f"dropgnn: compiling loops, which takes up to a minute and happens {often}\n")
         sys.stderr.flush()
@@ -119,6 +123,13 @@ def _is_ours(happening: Any) -> bool:
 
 
 _REMARK = _Remark()
+
+
+def say_if(is_our_turn: Callable[[], bool]) -> None:
+    """Of several processes that work together, only that which finds its turn come says that loops are being compiled."""
+    _REMARK.is_our_turn = is_our_turn
+
+
 if numba is not None:
     event.Listener.register(_Remark)
     event.register("numba:compile", _REMARK)

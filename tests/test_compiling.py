@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from functools import partial
+from threading import Semaphore
 from types import SimpleNamespace
 
 import pytest
@@ -73,6 +75,15 @@ def test_compiling_for_long_is_said_once(
         if said and remark.timer is not None:  # compiling takes until it has run out
             remark.timer.join()
     assert capsys.readouterr().err.count("compiling loops") == said
+
+
+def test_one_of_several_processes_says_it(capsys: pytest.CaptureFixture[str]) -> None:
+    ticket = Semaphore(1)
+    for _ in range(2):
+        remark = compiling._Remark()
+        remark.is_our_turn = partial(ticket.acquire, blocking=False)
+        remark.say()
+    assert capsys.readouterr().err.count("compiling loops") == 1
 
 
 def test_nothing_is_said_of_loops_that_are_not_ours(

@@ -8,11 +8,13 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty
 from typing import Generic, Protocol, TypeVar
 
 import torch
 
+from dropgnn import compiling
 from dropgnn.errors import TrialsFailed
 from dropgnn.interrupts import interrupts_held
 
@@ -44,6 +46,10 @@ class _Flag(Protocol):
     def wait(self) -> bool: ...
 
 
+class _Ticket(Protocol):
+    def acquire(self, block: bool = True) -> bool: ...
+
+
 _news: _Channel | None = None
 """Where a worker process reports its progress; set once per process."""
 
@@ -59,8 +65,8 @@ def spread(
     named at the end. If the caller stops iterating, or is killed, the processes end, too.
     """
     context = multiprocessing.get_context("spawn")
-    news, stop = context.Queue(), context.Event()
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(news, stop))
+    news, stop, ticket = context.Queue(), context.Event(), context.Semaphore(1)
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(news, stop, ticket))
     failed: dict[int, BaseException] = {}
     try:
         with interrupts_held():
@@ -92,9 +98,10 @@ def raise_failures(failed: Mapping[int, BaseException], trials: Sequence[object]
         ) from problem
 
 
-def _begin(news: _Channel, stop: _Flag) -> None:
+def _begin(news: _Channel, stop: _Flag, ticket: _Ticket) -> None:
     global _news
     _news = news
+    compiling.say_if(partial(ticket.acquire, block=False))
     for end in (stop.wait, _wait_for_parent):  # what is in flight then is lost in any case
         threading.Thread(target=_exit_after, args=(end,), daemon=True).start()
     torch.set_num_threads(1)
