@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import warnings
 from typing import Annotated, NoReturn
 
@@ -15,6 +16,9 @@ import dropgnn
 from dropgnn.cli import brec, data, demo, distinguish, plan, predict, report, reproduce, train
 from dropgnn.cli.command import Command
 from dropgnn.errors import DropGNNError
+
+LINGER = 10.0
+"""Seconds that other ranks of a training wait for the first to say what is wrong: torchrun ends all when one has ended."""
 
 commands = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -66,4 +70,6 @@ def app() -> None:
 def _fail(message: str) -> NoReturn:
     others = os.environ.get("RANK", "0") != "0"  # under torchrun the first process prints for all
     Console(stderr=True, quiet=others).print(f"[bold red]error:[/] {escape(message)}", highlight=False, soft_wrap=True)
+    if others:
+        time.sleep(LINGER)
     sys.exit(2)

@@ -16,6 +16,7 @@ import torch
 from dropgnn.data.qm9.dataset import FORMAT
 from dropgnn.molecules.trained import TrainedModel
 from dropgnn.tensor_files import load_tensors
+from tests.kills import PATIENCE
 
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 ONE = ("train", "qm9", "--limit", "60", "--epochs", "6", "--batch-size", "8", "--target", "mu")
@@ -49,7 +50,7 @@ def finish(environment: dict[str, str], folder: Path, *command: str, launcher: t
     folder.mkdir(exist_ok=True)
     done = subprocess.run(
         [sys.executable, *launcher, "-m", "dropgnn", *command],
-        env=environment, cwd=folder, capture_output=True, text=True, timeout=300,
+        env=environment, cwd=folder, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -65,7 +66,7 @@ def start_until(
         env=environment, cwd=folder, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     began = time.monotonic()
-    while not list(folder.glob(str(there))) and time.monotonic() - began < 120:
+    while not list(folder.glob(str(there))) and time.monotonic() - began < PATIENCE:
         time.sleep(0.005)
     assert process.poll() is None, "it was over before it could be killed"
     return process
@@ -111,7 +112,7 @@ def test_torchrun_killed_alone_takes_its_ranks_along_and_goes_on(environment: di
     launcher.kill()
     launcher.wait()
     began = time.monotonic()
-    while any(map(is_there, ranks)) and time.monotonic() - began < 60:
+    while any(map(is_there, ranks)) and time.monotonic() - began < PATIENCE:
         time.sleep(0.1)
     assert not any(map(is_there, ranks))
     assert list(folder.glob("*.checkpoint"))
@@ -120,11 +121,21 @@ def test_torchrun_killed_alone_takes_its_ranks_along_and_goes_on(environment: di
     assert same(file, tmp_path / "whole" / file.name)
 
 
+SLOW_FIRST = """
+import os, time
+from dropgnn.cli.main import app
+if os.environ["RANK"] == "0":
+    time.sleep(2.0)
+app()
+"""
+
+
 def test_an_error_is_said_once_by_all_ranks(environment: dict[str, str], tmp_path: Path) -> None:
-    """And nobody waits for the one who has met it."""
+    """Nobody waits for the one who has met it, and it is said even where the first rank is the last to end."""
     (tmp_path / "there").write_text("precious")
-    command = [sys.executable, *TORCHRUN, "-m", "dropgnn", *ONE, "--out", "there"]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    (tmp_path / "slow_first.py").write_text(SLOW_FIRST)
+    command = [sys.executable, *TORCHRUN, "slow_first.py", *ONE, "--out", "there"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode != 0
     assert done.stderr.count("'--out' must not exist yet") == 1
     assert "Connection closed" not in done.stderr
