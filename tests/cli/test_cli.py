@@ -172,8 +172,18 @@ def test_report_without_results(tmp_path: Path) -> None:
     assert "There are no results yet" in page.read_text()
 
 
+@pytest.mark.usefixtures("own_cache")
+def test_data_list_has_others_behind_the_papers(small_folder: Path, tmp_path: Path) -> None:
+    write_tu(tmp_path / "tu" / "Own-Data")
+    write_tu(tmp_path / "heap" / "X").rename(tmp_path / "Y")
+    (tmp_path / "Y" / "Z_A.txt").touch()
+    others = dropgnn("data", "list", "--data", str(tmp_path), DROPGNN_DATA=str(small_folder)).stdout
+    assert re.search(r"Own-Data +2 +2 +- +2 to 3 +2.50 +1 to 2 +1.50", others)
+    assert others.index("MUTAG") < others.index("Own-Data")
+
+
 def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
-    """What is there, with the paper's statistics, and others behind it; what is damaged is not called missing."""
+    """What is there, with the paper's statistics; what is damaged is not called missing."""
     listed = dropgnn("data", "list", DROPGNN_DATA=str(data_root))
     assert listed.returncode == 0
     for graphs in ("188", "344", "1109", "996", "1498"):
@@ -184,12 +194,6 @@ def test_data_list_and_show(data_root: Path, tmp_path: Path) -> None:
     damaged = dropgnn("data", "list", "--data", str(tmp_path))
     assert damaged.returncode == 2
     assert "MUTAG.txt ends early: line 548 is missing" in " ".join(damaged.stderr.split())
-    write_tu(tmp_path / "others" / "tu" / "Own-Data")
-    write_tu(tmp_path / "others" / "heap" / "X").rename(tmp_path / "others" / "Y")
-    (tmp_path / "others" / "Y" / "Z_A.txt").touch()
-    others = dropgnn("data", "list", "--data", str(tmp_path / "others")).stdout
-    assert re.search(r"Own-Data +2 +2 +- +2 to 3 +2.50 +1 to 2 +1.50", others)
-    assert others.index("IMDB-M") < others.index("Own-Data")
     assert "the paper prints the statistics of PTC_MR" in dropgnn("data", "show", "PTC").stdout
     without, whole = (dropgnn("data", "show", "PTC_MR", *all_of_it).stdout for all_of_it in ((), ("--filter", "none")))
     assert "nodes: 3877 of 8792 left out" in without
@@ -207,10 +211,10 @@ def datasets_read_anew() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("datasets_read_anew")
-def test_a_small_table_2_and_the_same_again_elsewhere(data_root: Path, tmp_path: Path) -> None:
+def test_a_small_table_2_and_the_same_again_elsewhere(small_folder: Path, tmp_path: Path) -> None:
     """Two folds and epochs, as a user runs them; then on a machine that has the study's file alone."""
     size = ("--dataset", "MUTAG", "--batch-size", "16", "--drops", "exact, none", "--folds", "2", "--epochs", "2")
-    places = ("--jobs", "1", "--data", str(data_root), "--results", str(tmp_path / "results"))
+    places = ("--jobs", "1", "--data", str(small_folder), "--results", str(tmp_path / "results"))
     first = dropgnn("reproduce", "table2", *size, "--work", str(tmp_path / "one"), *places)
     assert first.returncode == 0
     assert "selected on test folds" in " ".join(first.stdout.split())
