@@ -133,7 +133,8 @@ class DropGNN(torch.nn.Module):
                     name, "is chosen by planned", got=arguments[name], hint="call DropGNN(...) instead"
                 )
         mode = arguments.get("mode", "zero")
-        if (isinstance(mode, str) and mode == "edges") or (isinstance(mode, Mode) and mode.items != "nodes"):
+        kind = MODES[mode] if isinstance(mode, str) else mode
+        if getattr(kind, "items", "nodes") != "nodes":
             raise InvalidArgument("mode", "must drop nodes: the plan is for them", got=mode, hint="call DropGNN(...)")
         seed = whole_number("seed", seed, least=0, most=2**63 - 1)
         plan = RunPlan.of(graphs, hops=hops)

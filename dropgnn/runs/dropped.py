@@ -15,6 +15,7 @@ def list_dropped(chosen: Tensor, sizes: Tensor, r: Tensor) -> Tensor:
         sizes: How many items each graph has, ``[G]``.
         r: How many runs each graph has, ``[G]``.
 
+    >>> import torch
     >>> chosen = torch.tensor([[True, False], [True, True], [False, True]])
     >>> list_dropped(chosen, torch.tensor([2, 1]), torch.tensor([2, 2]))
     tensor([[0, 0, 1, 3],
