@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import copy
-import random
-from collections import OrderedDict, deque
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import _StopRecomputationError
@@ -31,19 +27,15 @@ from dropgnn.engine.rows import Block, CannotShare, Rows, rows_of
 from dropgnn.engine.rules.rule import rule_of
 from dropgnn.engine.shared_rows import SharedRows
 from dropgnn.engine.spaces import Sharing
+from dropgnn.engine.undo import is_ours, remember
 from dropgnn.engine.weighing import WeighCopies
 from dropgnn.engine.whole import call_with, given_to
 from dropgnn.engine.zeroing import zeroing
 from dropgnn.errors import InvalidArgument, Unsupported
 from dropgnn.graph import Graph
-from dropgnn.nn.gin import GIN, GINE
 from dropgnn.nn.modules import inside
-from dropgnn.nn.mpnn import MPNN
-from dropgnn.nn.one_gnn import OneGNN
 from dropgnn.runs.modes import Mode
 from dropgnn.runs.runs import Runs
-
-OURS = (GIN, GINE, MPNN, OneGNN)
 
 
 def plan_for(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, depth: int = 0) -> SharedPlan:
@@ -74,7 +66,7 @@ def depth_of(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, 
 
 def reads_degrees(encoder: torch.nn.Module) -> bool:
     """Whether a layer of the encoder looks at the degrees of those it hears."""
-    if type(encoder) in OURS:
+    if is_ours(encoder):
         return False
     rules = ((module, rule_of(module)) for module in inside(encoder))
     return any(rule is not None and rule.degrees(module) for module, rule in rules)
@@ -124,7 +116,7 @@ def share(
         trace: Whether to find out where in the forward sharing ends.
         strict: Whether to refuse where it ends before the forward does.
     """
-    restore, weighs = _as_before(encoder, graph), not runs.equally_weighted
+    restore, weighs = remember(encoder, graph.x.device), not runs.equally_weighted
     sharing, failed = Sharing(plan or plan_for(encoder, mode, graph, runs), trace=trace), False
     try:
         try:
@@ -149,48 +141,6 @@ def share(
         batched(encoder, mode, graph, runs, pooled=pooled)  # raises what is wrong with the encoder, if anything is
         restore()
     raise _not_exact(sharing.ended[0])
-
-
-def _as_before(encoder: torch.nn.Module, graph: Graph) -> Callable[[], None]:
-    """A function that puts back what a forward may have changed: attributes, buffers and randomness."""
-    if type(encoder) in OURS:  # they change nothing but running statistics, and those when nothing can fail any more
-        return lambda: None
-    modules = list(encoder.modules())
-    kept = [(module, {name: _held(value) for name, value in vars(module).items()}) for module in modules]
-    values = [(one, one.clone()) for module in modules for one in module._buffers.values() if one is not None]
-    versions = [(one, one._version) for one in encoder.parameters() if not one.is_inference()]
-    sources = [value for module in modules for value in vars(module).values() if isinstance(value, torch.Generator)]
-    states = [(source, source.get_state()) for source in sources]
-    state, others = torch.get_rng_state(), (random.getstate(), np.random.get_state())
-    on_gpu = torch.cuda.get_rng_state(graph.x.device) if graph.x.is_cuda else None
-
-    def restore() -> None:
-        for module, attributes in kept:
-            for name in vars(module).keys() - attributes.keys():
-                del vars(module)[name]
-            vars(module).update({name: _held(value) for name, value in attributes.items()})
-        with torch.no_grad():
-            for buffer, value in values:
-                buffer.copy_(value)
-        for source, before in states:
-            source.set_state(before)
-        torch.set_rng_state(state)
-        random.setstate(others[0])
-        np.random.set_state(others[1])
-        if on_gpu is not None:
-            torch.cuda.set_rng_state(on_gpu, graph.x.device)
-        if any(one._version != version for one, version in versions):
-            raise Unsupported(
-                f"{type(encoder).__name__}.forward writes on its parameters and cannot be run on distinct rows; use "
-                "engine='batched'"
-            )
-
-    return restore
-
-
-def _held(value: Any) -> Any:
-    """A value as it is now: lists and dictionaries may be appended to."""
-    return copy.copy(value) if type(value) in (list, dict, set, OrderedDict, deque) else value
 
 
 def _run(encoder: torch.nn.Module, sharing: Sharing, *, pooled: bool, weighs: bool) -> Any:
