@@ -11,6 +11,9 @@ from rich.table import Table
 
 from benchmarks.workloads import CONTESTANTS
 
+GROWTH = 4.0
+"""The height of the plot of growth, in inches."""
+
 COLOURS = {"plain": "#9aa5b1", "batched": "#2b6ca3", "shared": "#c8502d"}
 
 
@@ -108,22 +111,24 @@ def _table(title: str, *headings: str) -> Table:
 def plot(results: dict[str, Any]) -> Figure:
     """Steps as bars, with one thread; and how the time per node grows."""
     rows = [row for row in results["steps"] if row["threads"] == 1]
-    figure = Figure(figsize=(11, 0.55 * len(rows) + 1.6))
-    bars, growth = figure.subplots(1, 2, width_ratios=(2.4, 1))
+    height = 0.36 * len(rows) + 1.6
+    figure = Figure(figsize=(11, height))
+    places = figure.add_gridspec(2, 2, width_ratios=(2.4, 1), height_ratios=(GROWTH, max(height - GROWTH, 0.1)))
+    bars, growth = figure.add_subplot(places[:, 0]), figure.add_subplot(places[0, 1])
     for offset, name in enumerate(CONTESTANTS):
         there = [place for place, row in enumerate(rows) if name in row["milliseconds"]]
         values = [rows[place]["milliseconds"][name] / rows[place]["milliseconds"]["plain"] for place in there]
-        places = [place + 0.27 * (offset - 1) for place in there]
-        bars.barh(places, values, 0.25, color=COLOURS[name], label=name)
-        for place, value in zip(places, values, strict=True):
-            bars.text(value, place, f" {value:.1f}", va="center", fontsize=8, color=COLOURS[name])
+        lines = [place + 0.27 * (offset - 1) for place in there]
+        bars.barh(lines, values, 0.25, color=COLOURS[name], label=name)
+        for line, value in zip(lines, values, strict=True):
+            bars.text(value, line, f" {value:.1f}", va="center", fontsize=7, color=COLOURS[name])
     bars.set_yticks(range(len(rows)), [row["workload"] for row in rows])
     bars.invert_yaxis()
     bars.set_xscale("log")
     bars.set_xticks([0.3, 1, 3, 10, 30], ["0.3", "1", "3", "10", "30"])
     bars.margins(y=0.01)
     bars.set_xlabel("time of a training step, in steps of the plain GNN (one run)")
-    bars.legend(frameon=False, loc="upper center", ncols=3, bbox_to_anchor=(0.5, 1.07))
+    bars.legend(frameon=False, loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.0))
     for features, style in (("alike", "o-"), ("different", "s--")):
         curve = [row for row in results["growth"] if row["features"] == features]
         times = [row["microseconds per node"] for row in curve]
