@@ -17,6 +17,9 @@ from dropgnn.runs.runs import Runs
 if TYPE_CHECKING:
     from dropgnn.model.dropgnn import DropGNN
 
+MOST_AHEAD = 64
+"""Layers that are planned on the word of an encoder's ``num_layers``, before it has run; a plan grows if there are more."""
+
 
 class Embedding:
     """The encoder of a model, run by one engine.
@@ -57,7 +60,7 @@ class Embedding:
     def plan(self, graph: Graph, runs: Runs) -> SharedPlan:
         """A plan for as many layers as the encoder asked for when it ran last; it grows where it asks for more."""
         known = self.model.depth if self.model.depth is not None else getattr(self.model.encoder, "num_layers", 0)
-        depth = known if isinstance(known, int) else 0
+        depth = min(known, MOST_AHEAD) if isinstance(known, int) else 0
         return plan_for(self.model.encoder, self.model.mode, graph, runs, depth)
 
     def count_layers(self, graph: Graph, runs: Runs) -> None:
