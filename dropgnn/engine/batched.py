@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import torch
 from torch import Tensor
 
@@ -36,16 +38,16 @@ def run_copies(
     """All copies laid end to end, with batch norm as ``norm`` has it where statistics are taken."""
     copies, node = expand(graph, runs)
     left, rows, silenced = perturb(copies, mode, runs.mask())
-    if not takes_batch_statistics(encoder):
-        return rows_of_copies(run_whole(encoder, left, silenced, pooled=pooled), node[rows], left, graph, runs, pooled)
-    given = left if runs.equally_weighted else tell_apart(left)
+    given, weights = left, None
+    if not runs.equally_weighted and takes_batch_statistics(encoder):
+        given = tell_apart(left)
+        if looks_over_ranks(encoder):  # torch's own batch norm learns the weights in its call
+            weight = torch.nn.functional.pad(runs.weight, (0, 1))
+            weights = RowWeights(weight[given.batch], left.num_nodes)
     added = given.num_nodes - left.num_nodes
     silenced = None if silenced is None else torch.nn.functional.pad(silenced, (0, added))
-    known = runs.equally_weighted or not looks_over_ranks(
-        encoder
-    )  # torch's own batch norm learns the weights in its call
-    weights = None if known else RowWeights(torch.nn.functional.pad(runs.weight, (0, 1))[given.batch], left.num_nodes)
-    with row_weights(weights), norm(lambda: given, runs, added):
+    plain = runs.equally_weighted and not norm.for_equal_weights
+    with row_weights(weights), nullcontext() if plain else norm(lambda: given, runs, added):
         x = run_whole(encoder, given, silenced, pooled=pooled)
     if added:
         check_rows(x.size(0), given.num_graphs if pooled else given.num_nodes, pooled)

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from dropgnn.engine.batched import as_rows, batched, check_rows, run_copies, run_whole
 from dropgnn.engine.copies import perturb
@@ -24,8 +25,30 @@ from dropgnn.runs.runs import Runs
 
 def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool = False) -> Rows:
     """Run ``encoder`` on every copy, one copy after the other. Arguments as for ``batched``."""
-    if takes_batch_statistics(encoder):
-        return run_copies(encoder, mode, graph, runs, PlainStatistics, pooled=pooled)
+    if not takes_batch_statistics(encoder):
+        try:
+            with _CopyByCopy():
+                return _one_by_one(encoder, mode, graph, runs, pooled=pooled)
+        except _TakesStatistics:  # by a call of the function
+            pass
+    return run_copies(encoder, mode, graph, runs, PlainStatistics, pooled=pooled)
+
+
+class _TakesStatistics(BaseException):
+    """A batch norm takes statistics, which belong to all copies together. No ``Exception``: a forward may catch those."""
+
+
+class _CopyByCopy(WeighCopies):
+    """Within this context no batch norm may take statistics."""
+
+    def __init__(self) -> None:
+        TorchFunctionMode.__init__(self)
+
+    def norm(self, function: Any, args: Any, kwargs: Any) -> Tensor:
+        raise _TakesStatistics
+
+
+def _one_by_one(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool) -> Rows:
     outs, owners = [], []
     for copy, number in enumerate(runs.graph.tolist()):
         alone, nodes = _component(graph, number)
@@ -44,7 +67,7 @@ def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *,
 class PlainStatistics(WeighCopies):
     """Batch norm as its formula has it, with the weights of copies."""
 
-    is_plain = False
+    for_equal_weights = True
 
     def norm(self, function: Any, args: Any, kwargs: Any) -> Tensor:
         given = given_to_norm(args, kwargs)

@@ -1,6 +1,6 @@
 """The value an encoder's own ``forward`` runs on: a tensor that stands for all rows of all copies and holds the distinct ones.
 
-To anyone who looks, a :class:`Rows` has the shape of all rows. Functions known to act row by row (``rowwise.py``) act on the
+To anyone who looks, a :class:`Rows` has the shape of all rows. Functions known to act row by row (``functions/``) act on the
 distinct rows. Everything else *expands*: it gets one row per node and copy, as an ordinary tensor, and so does what comes after
 it. That is always exact, because a ``Rows`` is also linked to autograd: what reaches it past ``__torch_function__``, such as a
 custom autograd function, finds all rows, and gradients are summed per distinct row on their way back.
@@ -222,7 +222,7 @@ class Handle(Lazy):
 
 ACTS: dict[Any, Callable[[Any, Sequence[Any], dict[str, Any]], Any]] = {}
 """What functions do with lazy tensors: called with (function, args, kwargs), they return what the function would, or
-``NotImplemented`` where rows must be expanded. Filled by ``rowwise.py`` and ``handles.py``."""
+``NotImplemented`` where rows must be expanded. Filled by ``functions/`` and ``handles.py``."""
 
 HANDLE_ACTS: dict[Any, Callable[[Any, Sequence[Any], dict[str, Any]], Any]] = {}
 """Likewise for functions whose first argument is a :class:`Handle`."""

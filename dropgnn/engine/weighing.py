@@ -32,6 +32,9 @@ class WeighCopies(TorchFunctionMode):
         added: How many nodes of the graph, in one more copy at its end, count nothing; see :func:`tell_apart`.
     """
 
+    for_equal_weights = False
+    """Whether it has something to do where copies count alike, and torch's own batch norm is right."""
+
     def __init__(self, copies: Callable[[], Graph], runs: Runs, added: int = 0) -> None:
         super().__init__()
         self.copies, self.runs, self.added = copies, runs, added
@@ -42,15 +45,10 @@ class WeighCopies(TorchFunctionMode):
             return function(*args, **kwargs)
         x = args[0] if args else kwargs["input"]
         training = args[TRAINING] if len(args) > TRAINING else kwargs.get("training", False)
-        if isinstance(x, Rows) or not training or self.is_plain:  # rows know their weights
+        if isinstance(x, Rows) or not training:  # rows know their weights
             return function(*args, **kwargs)
         torch.nn.functional._verify_batch_size(x.shape)  # type: ignore[attr-defined]
         return self.norm(function, args, kwargs)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether torch's own batch norm is right."""
-        return self.runs.equally_weighted
 
     def norm(self, function: Any, args: Any, kwargs: Any) -> Tensor:
         """Batch norm while training."""

@@ -63,3 +63,31 @@ def test_weights_are_repetitions(engine: str, mode: str, mixes: bool) -> None:
     for name, buffer in model.named_buffers():
         if name.endswith("running_mean"):
             torch.testing.assert_close(buffer, dict(other.named_buffers())[name], rtol=1e-9, atol=1e-9, msg=name)
+
+
+class OnlyACall(torch.nn.Module):
+    """Takes batch statistics without a module that says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = pyg.GraphConv(3, 4)
+
+    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+        return F.batch_norm(self.conv(x, edge_index), None, None, training=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("mode", ["zero", "remove"])
+def test_engines_agree_where_no_module_takes_statistics(mode: str, weighted: bool) -> None:
+    torch.manual_seed(0)
+    encoder, graph, found = OnlyACall().double(), awkward_batch(), []
+    runs = Runs.of(SETS, [5, 1, 3, 1], weight=WEIGHTS) if weighted else repeated()
+    for engine in ("reference", "batched", "shared"):
+        model = DropGNN(encoder, Exhaustive(0.2, k=1), mode, engine=engine)
+        found.append(model(graph.x, graph.edge_index, graph.batch, runs=runs))
+    for other in found[1:]:
+        torch.testing.assert_close(other, found[0], rtol=1e-9, atol=1e-9)
+    expected = DropGNN(encoder, Exhaustive(0.2, k=1), mode, engine="batched")
+    torch.testing.assert_close(
+        expected(graph.x, graph.edge_index, graph.batch, runs=repeated()), found[0], rtol=1e-9, atol=1e-9
+    )
