@@ -10,13 +10,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from dropgnn.engine.batched import as_rows, batched, check_rows, run_copies, run_whole
 from dropgnn.engine.copies import perturb
 from dropgnn.engine.embedded import Rows
 from dropgnn.engine.row_norm import given_to_norm, move_running
-from dropgnn.engine.weighing import WeighCopies
+from dropgnn.engine.weighing import WeighCopies, no_statistics
 from dropgnn.graph import Graph
 from dropgnn.nn.norm import takes_batch_statistics
 from dropgnn.runs.modes import Mode
@@ -27,7 +26,7 @@ def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *,
     """Run ``encoder`` on every copy, one copy after the other. Arguments as for ``batched``."""
     if not takes_batch_statistics(encoder):
         try:
-            with _CopyByCopy():
+            with no_statistics(_TakesStatistics()):
                 return _one_by_one(encoder, mode, graph, runs, pooled=pooled)
         except _TakesStatistics:  # by a call of the function
             pass
@@ -36,16 +35,6 @@ def reference(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *,
 
 class _TakesStatistics(BaseException):
     """A batch norm takes statistics, which belong to all copies together. No ``Exception``: a forward may catch those."""
-
-
-class _CopyByCopy(WeighCopies):
-    """Within this context no batch norm may take statistics."""
-
-    def __init__(self) -> None:
-        TorchFunctionMode.__init__(self)
-
-    def norm(self, function: Any, args: Any, kwargs: Any) -> Tensor:
-        raise _TakesStatistics
 
 
 def _one_by_one(encoder: torch.nn.Module, mode: Mode, graph: Graph, runs: Runs, *, pooled: bool) -> Rows:

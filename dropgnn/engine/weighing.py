@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +21,10 @@ from dropgnn.runs.runs import Runs
 
 TRAINING = 5
 """The place of ``training`` among the arguments of ``F.batch_norm``."""
+
+
+_refusal: ContextVar[BaseException | None] = ContextVar("refusal", default=None)
+"""What a batch norm raises that takes statistics now."""
 
 
 class WeighCopies(TorchFunctionMode):
@@ -47,6 +53,7 @@ class WeighCopies(TorchFunctionMode):
         training = args[TRAINING] if len(args) > TRAINING else kwargs.get("training", False)
         if isinstance(x, Rows) or not training:  # rows know their weights
             return function(*args, **kwargs)
+        _raise_refusal()
         torch.nn.functional._verify_batch_size(x.shape)  # type: ignore[attr-defined]
         return self.norm(function, args, kwargs)
 
@@ -66,6 +73,32 @@ class WeighCopies(TorchFunctionMode):
                 "messages or copies, on copies of unequal weight; train on random runs with one r for all graphs, or without it"
             )
         return known[0]
+
+
+class _Refuses(TorchFunctionMode):
+    """Raises the problem at hand, where no other mode looks at batch norms before."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function is F.batch_norm and given_to_norm(args, kwargs or {})["training"]:
+            _raise_refusal()
+        return function(*args, **(kwargs or {}))
+
+
+@contextmanager
+def no_statistics(problem: BaseException) -> Iterator[None]:
+    """Within this context a batch norm that takes statistics raises a problem: it would see some of the copies."""
+    token = _refusal.set(problem)
+    try:
+        with _Refuses():
+            yield
+    finally:
+        _refusal.reset(token)
+
+
+def _raise_refusal() -> None:
+    problem = _refusal.get()
+    if problem is not None:
+        raise problem
 
 
 def tell_apart(graph: Graph) -> Graph:

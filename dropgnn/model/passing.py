@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 from dropgnn.engine.embedded import Embedded
 from dropgnn.engine.heads import predict, takes_batch
 from dropgnn.engine.plan import SharedPlan
+from dropgnn.engine.weighing import no_statistics
 from dropgnn.errors import Unsupported
 from dropgnn.graph import Graph
 from dropgnn.model.aggregate import Collected, Mean
@@ -73,17 +74,22 @@ def _chunks(
     """Execute the runs, chunk by chunk, each forgotten once it has been used."""
     for module in (model.encoder, model.aggregator, model.auxiliary):
         if module is not None and takes_batch_statistics(module):
-            raise Unsupported(
-                f"chunk={model.chunk} would take the batch statistics of {type(module).__name__} chunk by chunk while "
-                "training; train with chunk=None, or call .eval() on its batch norms"
-            )
+            raise _in_chunks(model, type(module).__name__)
 
     def run(chunk: Runs) -> tuple[Collected, _Single]:
-        return _part(model, embed(graph, chunk), auxiliary)
+        with no_statistics(_in_chunks(model, "torch.nn.functional.batch_norm")):
+            return _part(model, embed(graph, chunk), auxiliary)
 
     assert model.chunk is not None
     for chunk in runs.split(model.chunk):
         yield checkpoint(run, chunk, use_reentrant=False) if torch.is_grad_enabled() else run(chunk)
+
+
+def _in_chunks(model: DropGNN, norm: str) -> Unsupported:
+    return Unsupported(
+        f"chunk={model.chunk} would take the batch statistics of {norm} chunk by chunk while training; train with chunk=None, "
+        "or call .eval() on its batch norms"
+    )
 
 
 def _merged(model: DropGNN, parts: Iterator[tuple[Collected, _Single]]) -> tuple[Collected, _Single]:

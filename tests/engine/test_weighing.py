@@ -11,7 +11,7 @@ import torch.nn.functional as F
 import torch_geometric.nn as pyg
 from torch import Tensor
 
-from dropgnn import DropGNN, Exhaustive, Runs
+from dropgnn import DropGNN, Exhaustive, Runs, Unsupported
 from tests.conftest import awkward_batch
 
 
@@ -91,3 +91,13 @@ def test_engines_agree_where_no_module_takes_statistics(mode: str, weighted: boo
     torch.testing.assert_close(
         expected(graph.x, graph.edge_index, graph.batch, runs=repeated()), found[0], rtol=1e-9, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("engine", ["reference", "batched", "shared", "auto"])
+def test_chunks_refuse_calls_that_take_statistics(engine: str) -> None:
+    graph = awkward_batch()
+    model = DropGNN(OnlyACall().double(), Exhaustive(0.2, k=1), engine=engine, chunk=2)
+    with pytest.raises(
+        Unsupported, match=r"chunk=2 would take the batch statistics of torch\.nn\.functional\.batch_norm"
+    ):
+        model(graph.x, graph.edge_index, graph.batch)
